@@ -16,7 +16,7 @@ from cpwl.compiler import compile
 from cpwl.construct.table import TABLE
 from cpwl.errors import CpwlError
 from cpwl.function import CPWL
-from cpwl.function.sample import sample
+from cpwl.function.evaluate import sample
 from cpwl.network import Network
 from cpwl.network.network import evaluate
 from cpwl.progress import Progress

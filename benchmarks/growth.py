@@ -5,9 +5,10 @@ compile it, to certify the network (the check included) and to check the proof a
 neighbouring sizes, ``log(t2 / t1) / log(q2 / q1)``. Sizes double or triple up to those that the project wants to be
 usable. ``--small`` takes the first three sizes of each family; ``--family NAME`` one family. Each size runs in a
 process of its own, which has a peak of memory of its own; beyond 4 GB or ``--limit`` seconds of CPU it is ended and
-marked, and no larger size of that family is tried. Neither is one that will take longer by the exponents so far. Lines
-are printed as they are measured; ``--out FILE`` writes the tables as Markdown, too. ``--src FOLDER`` measures the
-package of another checkout, such as that of the commit before.
+marked, and no larger size of that family is tried. Neither is one that will take longer by the exponents so far.
+``--before FOLDER`` measures the package of another checkout, such as that of a release, in the same run. ``--keep``
+writes what was measured into growth.json beside this file, and ``--show`` prints that file as the tables of
+docs/growth.md.
 """
 
 from __future__ import annotations
@@ -20,17 +21,20 @@ import resource
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from fractions import Fraction
 from itertools import pairwise
+from pathlib import Path
 from time import process_time
 from typing import Any
 
 import numpy as np
 
-__all__ = ["FAMILIES", "expected", "exponents", "main", "measure", "table"]
+__all__ = ["FAMILIES", "FILE", "expected", "exponents", "main", "measure", "shown", "table"]
 
 SECONDS, BYTES = 60, 4 << 30  # beyond these a size is marked, and larger ones are not tried
 STEPS = ("make", "compile", "certify", "check")
+FILE = Path(__file__).with_suffix(".json")
 
 
 # Families: from a size to a function that makes one of about so many pieces.
@@ -119,6 +123,15 @@ def _network(inputs: int, layers: int) -> Callable[[int], Maker]:
     return of_size
 
 
+def _control_law(steps: int) -> Maker:
+    """The law of a triple integrator with so many steps ahead."""
+    import cpwl
+    from solve import FREE, integrator
+
+    planned = integrator(3, steps, u=(-1, 1), **FREE)
+    return lambda: cpwl.solve_mpqp(planned.program, outputs=slice(0, planned.inputs))
+
+
 FAMILIES: dict[str, tuple[Callable[[int], Maker], tuple[int, ...]]] = {
     "breakpoints": (_breakpoints, (1_000, 3_000, 10_000, 30_000, 100_000)),
     "triangles": (_simplices(2), (300, 1_000, 3_000, 10_000, 30_000)),
@@ -131,6 +144,7 @@ FAMILIES: dict[str, tuple[Callable[[int], Maker], tuple[int, ...]]] = {
     "float pieces in space": (_float_pieces(3), (100, 300, 1_000)),
     "maximum in the plane": (_maximum(2), (30, 100, 300)),
     "maximum in R^10": (_maximum(10), (10, 20, 40)),
+    "control law of 3 states": (_control_law, (3, 5, 12, 20, 30)),
     "network of 2 inputs": (_network(2, 2), (6, 12, 24)),
     "network of 6 inputs": (_network(6, 1), (8, 10, 12)),
 }
@@ -144,8 +158,10 @@ def measure(family: str, size: int, limit: int) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (2 * BYTES, 2 * BYTES))  # what is reserved is more than what is used
     resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 5))
     from cpwl import certify, compile
-    from cpwl.proofs.kinds import settle
 
+    settle: Any = None
+    with suppress(ImportError):  # releases before 0.2 have no such function
+        from cpwl.proofs.kinds import settle
     make = FAMILIES[family][0](size)
     found: dict[str, Any] = {}
 
@@ -162,7 +178,7 @@ def measure(family: str, size: int, limit: int) -> None:
         "compile", lambda: compile(p), neurons=lambda m: m.sizes.neurons, construction=lambda m: m.construction
     )
     proof = timed("certify", lambda: certify(p, made.network), proved=lambda c: c.proved)
-    if proof.document is not None:
+    if proof.document is not None and settle is not None:
         from cpwl.documents.write import function_document, network_document
 
         files = function_document(p), network_document(made.network), proof.document
@@ -180,7 +196,7 @@ def _apart(family: str, size: int, src: str | None, limit: int) -> dict[str, Any
     result: dict[str, Any] = {"size": size, "ended": done.returncode != 0}
     for line in lines:
         result |= {key: value for key, value in line.items() if key not in ("step", "seconds", "peak")}
-        result[line["step"]], result["peak"] = line["seconds"], line["peak"]
+        result[line["step"]], result["peak"] = round(line["seconds"], 3), line["peak"]
     result["beyond"] = result["ended"] or result.get("peak", 0) > BYTES
     if done.returncode:
         result["why"] = (done.stderr.strip().splitlines() or [f"ended by signal {-done.returncode}"])[-1][:100]
@@ -218,11 +234,18 @@ def expected(rows: list[dict[str, Any]], size: int) -> float:
 
 
 def table(rows: list[dict[str, Any]]) -> str:
-    """The rows of one family as text: seconds with exponents, and a mark where a limit was reached."""
+    """The rows of one family as text: seconds with exponents, and a mark where a limit was reached.
+
+    On the right, where it was measured, what compiling and certifying took in the other checkout.
+    """
     sizes = [float(row.get("pieces", row["size"])) for row in rows]
     grown = {step: exponents(sizes, [row.get(step) for row in rows]) for step in STEPS}
+    beside = any("before" in row for row in rows)
     lines = [
-        f"{'pieces':>9} {'neurons':>9} {'construction':>13} " + " ".join(f"{step:>16}" for step in STEPS) + "    GB"
+        f"{'pieces':>9} {'neurons':>9} {'construction':>13} "
+        + " ".join(f"{step:>16}" for step in STEPS)
+        + "    GB"
+        + (f" {'compile before':>16} {'certify before':>16}" if beside else "")
     ]
     for k, row in enumerate(rows):
         cells = []
@@ -234,8 +257,29 @@ def table(rows: list[dict[str, Any]]) -> str:
         head = (
             f"{row.get('pieces', row['size']):>9,} {row.get('neurons', '-')!s:>9} {row.get('construction', '-'):>13} "
         )
-        lines.append(head + " ".join(f"{cell:>16}" for cell in cells) + f" {peak:>5}{mark}")
+        other = "".join(f" {_told(row.get('before'), step):>16}" for step in ("compile", "certify") if beside)
+        lines.append(head + " ".join(f"{cell:>16}" for cell in cells) + f" {peak:>5}{other}{mark}")
     return "\n".join(lines)
+
+
+def _told(row: dict[str, Any] | None, step: str) -> str:
+    """What a step took in the other checkout: seconds, beyond the limit, or nothing where it was not reached."""
+    if row is None or (step not in row and not row["beyond"]):
+        return "-"
+    return f"{row[step]:.2f} s" if step in row else "beyond"
+
+
+def shown(kept: dict[str, list[dict[str, Any]]]) -> str:
+    """All tables of a file, as in the documentation."""
+    return "\n\n".join(f"{name}\n{table(kept[name])}" for name in FAMILIES if name in kept)
+
+
+def _measured(rows: list[dict[str, Any]], name: str, size: int, src: str | None, limit: int) -> dict[str, Any]:
+    """What a size takes after those in `rows`; it is not begun where these say that it would take too long."""
+    if (seconds := expected(rows, size)) > limit:
+        why = f"size {size:,} was not run: it will take about {seconds:.0f} s"
+        return {"size": size, "beyond": True, "why": why, "limit": limit}
+    return {"limit": limit} | _apart(name, size, src, limit)
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -244,31 +288,38 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--small", action="store_true", help="only the first three sizes of each family")
     parser.add_argument("--family", choices=sorted(FAMILIES), action="append", help="only this family; may be repeated")
     parser.add_argument("--sizes", type=int, nargs="+", help="these sizes instead")
-    parser.add_argument("--src", help="the folder with the package to be measured, such as another checkout's src")
+    parser.add_argument("--before", metavar="FOLDER", help="also measure the package in this folder, a checkout's src")
     parser.add_argument("--limit", type=int, default=SECONDS, help="seconds of CPU for one size (%(default)s)")
-    parser.add_argument("--out", help="also write the tables into this Markdown file")
+    parser.add_argument("--keep", action="store_true", help="write what was measured into growth.json")
+    parser.add_argument("--show", action="store_true", help="print growth.json and measure nothing")
     parser.add_argument("--one", nargs=3, metavar=("FAMILY", "SIZE", "LIMIT"), help=argparse.SUPPRESS)
     given = parser.parse_args(arguments)
+    kept = json.loads(FILE.read_text("utf-8")) if FILE.exists() else {}
     if given.one:
         measure(given.one[0], int(given.one[1]), int(given.one[2]))
         return
-    written = []
+    if given.show:
+        print(shown(kept))
+        return
     for name in given.family or FAMILIES:
         rows: list[dict[str, Any]] = []
+        old: list[dict[str, Any]] = []
         print(f"\n{name}", flush=True)
         for size in given.sizes or FAMILIES[name][1][: 3 if given.small else None]:
-            if (seconds := expected(rows, size)) > given.limit:
-                print(f"{'':9} size {size:,} was not run: it will take about {seconds:.0f} s", flush=True)
-                break
-            rows.append({"limit": given.limit} | _apart(name, size, given.src, given.limit))
+            rows.append(_measured(rows, name, size, None, given.limit))
+            if given.before:
+                ended = bool(old) and old[-1]["beyond"]
+                none: dict[str, Any] = {"size": size, "beyond": True}
+                old.append(none if ended else _measured(old, name, size, given.before, given.limit))
+                rows[-1]["before"] = old[-1]
             lines = table(rows).split("\n")
             print("\n".join(lines if len(rows) == 1 else lines[-1:]), flush=True)
             if rows[-1]["beyond"]:
                 break
-        written.append(f"## {name}\n```\n{table(rows)}\n```\n")
-    if given.out:
-        with open(given.out, "w", encoding="utf-8") as file:
-            file.write("\n".join(written))
+        if given.keep:
+            kept = json.loads(FILE.read_text("utf-8")) if FILE.exists() else {}
+            kept[name] = rows
+            FILE.write_text(json.dumps({key: kept[key] for key in FAMILIES if key in kept}, indent=1) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Programs solved exactly (`cpwl.mpc`, `cpwl.solve_mpqp`), proved complete, compiled and proved; PPOPT beside.
 
-    python benchmarks/mpc.py --solve [--cases FOLDER] [--ppopt SECONDS [--algorithms ..]] [--limit SECONDS] [NAME ..]
+    python benchmarks/mpc.py --solve [NAME ..] [--cases FOLDER] [--limit SECONDS] [--ppopt SECONDS [--keep]]
     python benchmarks/mpc.py --solve --table
 
 `rows` are the constraints, `solve s` the time for all regions with the proof that none is missing, `compile s` that of
@@ -8,7 +8,8 @@ the network with its certificate (kind "optimal": the stand-alone checker has ve
 `C bytes` the constants of the C code, `ns` its slowest point of 300 (gcc -O2). Times are processor seconds of this
 process; a law whose network takes longer than ``--limit`` is not compiled, and the row says so. With ``--ppopt`` each
 algorithm of PPOPT solves the same program for at most so many processor seconds: its own seconds, and which regions it
-has lost, told twice or invented, compared with all regions of the program as it scaled it. ``> 20``: none in 20 s.
+has lost, told twice or invented, compared with all regions of the program as it scaled it. ``> 20``: none in 20 s. With
+``--keep`` our own figures are those in the file.
 Rows are kept in benchmarks/mpc.json, by name; ``--table`` prints what is there as the table of the documentation.
 """
 
@@ -257,6 +258,7 @@ def main(words: Sequence[str] | None = None) -> None:
     parser.add_argument("--ppopt", type=float, default=0)
     parser.add_argument("--algorithms", nargs="+", choices=ALGORITHMS, default=ALGORITHMS)
     parser.add_argument("--limit", type=float, default=300)
+    parser.add_argument("--keep", action="store_true", help="with --ppopt: our own figures are those in the file")
     parser.add_argument("--table", action="store_true")
     options = parser.parse_args(words)
     kept = json.loads(FILE.read_text("utf-8")) if FILE.exists() else {}
@@ -275,7 +277,7 @@ def main(words: Sequence[str] | None = None) -> None:
             program, outputs, stable = made["proc"], slice(0, made.get("m")), "-"
         else:
             program, outputs, stable = made.program, slice(0, made.inputs), "yes" if made.stability else "no"
-        row = solved(program, outputs, stable, options.limit)
+        row = kept[name] if options.keep and name in kept else solved(program, outputs, stable, options.limit)
         row["PPOPT"] = kept.get(name, {}).get("PPOPT", {})
         if options.ppopt:
             row["PPOPT"] = row["PPOPT"] | compared(program, options.ppopt, options.algorithms)

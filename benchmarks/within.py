@@ -26,6 +26,7 @@ from scipy.spatial import Delaunay
 
 import cpwl
 from cpwl import CPWL
+from cpwl.files import write_text
 from cpwl.levels import LEVELS
 from cpwl.training import Sample, Work, balanced, errors, polish, train
 
@@ -126,11 +127,18 @@ def fit(name: str, make: Callable[[], CPWL], sizes: list[int], seeds: int, steps
     return found
 
 
-# The figure.
+# The figure. Its colours follow light and dark pages.
+
+PAGE = (
+    "svg{color:#222;fill:currentColor;--one:#1f5fa8;--two:#c4571b}"
+    "@media(prefers-color-scheme:dark){svg{color:#e6e6e6;--one:#6cb2f5;--two:#f08c50}}"
+)
 
 
 def figure(saved: dict[str, Any], path: Path) -> None:
-    """Error against neurons: what is proved, and what training reaches."""
+    """Error against neurons: the proved errors, and the errors of trained networks."""
+    import io
+
     import matplotlib as mpl
 
     mpl.use("Agg")
@@ -138,7 +146,7 @@ def figure(saved: dict[str, Any], path: Path) -> None:
 
     names = {"curve": "curve, 1,000 points", "plane": "smooth map, 32 x 32", "space": "smooth, 10 x 10 x 10"}
     shown = [name for name in names if name in saved]
-    with mpl.rc_context({"svg.hashsalt": "cpwl", "font.size": 9}):
+    with mpl.rc_context({"svg.hashsalt": "cpwl", "svg.fonttype": "none", "font.size": 9, "font.family": "sans-serif"}):
         chart, axes = plt.subplots(1, len(shown), figsize=(3.4 * len(shown), 3.2), sharey=True, squeeze=False)
         for ax, name in zip(axes[0], shown, strict=True):
             rows = [row for row in saved[name]["rows"] if row["share"]]
@@ -158,7 +166,12 @@ def figure(saved: dict[str, Any], path: Path) -> None:
         axes[0][0].set_ylabel("largest error / range")
         axes[0][-1].legend(frameon=False, loc="lower left")
         chart.tight_layout()
-        chart.savefig(path, metadata={"Date": None})
+        drawn = io.StringIO()
+        chart.savefig(drawn, format="svg", metadata={"Date": None}, transparent=True)
+    text = drawn.getvalue().replace('<style type="text/css">', f'<style type="text/css">{PAGE}', 1)
+    for fixed, follows in (("#1f5fa8", "var(--one)"), ("#c4571b", "var(--two)"), ("#000000", "currentColor")):
+        text = text.replace(f" {fixed}", f" {follows}")
+    write_text(path, text.replace(" #444444", " currentColor"))
 
 
 def kept(path: Path | None, name: str, **more: Any) -> None:

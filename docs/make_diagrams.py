@@ -1,4 +1,4 @@
-"""Draws the diagrams that explain lemmas and constructions, how a construction is chosen, and who checks a proof.
+"""Draws the diagrams of lemmas, of the choice of a construction, of the proof pipeline and of the theory pages.
 
 Curves are computed, not drawn by hand; all colours follow light and dark. ``python docs/make_diagrams.py``
 """
@@ -20,11 +20,15 @@ STYLE = (
     "path{fill:none;stroke:#555;stroke-width:1.4}marker path{fill:#555;stroke:none}.axis{stroke:#b9c3cd}"
     ".one{stroke:#0b61b8;stroke-width:2.4}.two{stroke:#d1710a;stroke-width:2.4}.dash{stroke-dasharray:5 4}"
     ".area{fill:#0b61b8;fill-opacity:.16;stroke:none}.thin.area{stroke:#0b61b8}.thin{stroke-width:1.4}"
-    ".dot{fill:#222;stroke:none}.bad{fill:#c3211a}"
+    ".dot{fill:#222;stroke:none}.bad{fill:#c3211a}.frame{fill:none;stroke:#8a949e}circle.l0{fill:none;stroke-width:1.6}"
+    ".l0{stroke:#0b61b8}.l1{stroke:#d9622b}.l2{stroke:#2f9e58}.l3{stroke:#8a4fbf}.l4{stroke:#a87a08}.l5{stroke:#c2255c}"
+    ".cell{stroke:#fff;stroke-width:.6;fill-opacity:.45}.c0{fill:#0b61b8}.c1{fill:#d9622b}.c2{fill:#2f9e58}"
+    ".c3{fill:#8a4fbf}.c4{fill:#b8860b}.c5{fill:#c2255c}.c6{fill:#6b7683}"
     "@media(prefers-color-scheme:dark){text{fill:#e6e6e6}.s{fill:#9aa6b3}rect{fill:#22304a;stroke:#7ea6e0}"
     ".end{fill:#16301f;stroke:#7ddb9d}.out{fill:#33270f;stroke:#e0a15c}path{stroke:#aaa}marker path{fill:#aaa}"
     ".axis{stroke:#3a4653}.one{stroke:#6cb2f5}.two{stroke:#f0a04b}.area{fill:#6cb2f5}.thin.area{stroke:#6cb2f5}.dot{fill:#e6e6e6}"
-    ".bad{fill:#ff7b72}}"
+    ".bad{fill:#ff7b72}.frame{stroke:#7b8794}.cell{stroke:#0f1419}.l0{stroke:#6cb2f5}.l1{stroke:#f08c50}"
+    ".l2{stroke:#5fcf88}.l3{stroke:#b98be8}.l4{stroke:#e0b341}.l5{stroke:#f06a97}}"
 )
 ARROW = (
     '<marker id="a" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
@@ -151,14 +155,14 @@ def segment() -> str:
 
 
 def columns() -> str:
-    """A column of a grid: what a window of the step function of its values has under it."""
+    """A column of a grid: the area under a window of the step function of its values."""
     values = [2.0, 3.0, 1.0, 4.0, 2.0]
 
     def integral(x: float) -> float:
         return sum(r * min(max(x - k, 0), 1) for k, r in enumerate(values))
 
     def column(u: float, t: float) -> float:
-        """The sum of the hats of the column, each times its value, at height `u` and `t` beside the column."""
+        """The sum of the hats of the column, each times its value, at height `u`, `t` away from the column."""
         return max(min(integral(u + 1), integral(u + 1 - t)) - max(integral(u), integral(u - t)), 0.0)
 
     def hats(u: float, t: float) -> float:
@@ -185,7 +189,7 @@ def columns() -> str:
         _dot(graph, u, column(u, t)),
         text(455, 26, "area of the window = sum of the hats", "b"),
         text(graph.place(3.75, 0)[0], graph.place(0, 4.1)[1], "blue: on the column", "s", "start"),
-        text(graph.place(3.75, 0)[0], graph.place(0, 3.5)[1], "orange: 0.3 beside it", "s", "start"),
+        text(graph.place(3.75, 0)[0], graph.place(0, 3.5)[1], "orange: 0.3 away from it", "s", "start"),
         *(text(panel.left + 262, panel.place(0, 0)[1] + 15, "u", "s") for panel in (steps, graph)),
     ]
     return svg(660, 225, "A column of a grid: the area under a moving window", parts)
@@ -248,11 +252,11 @@ def near() -> str:
         _polygon(panel, band, "area"),
         panel.curve(value, [0, 2, 4], "one"),
         *(panel.curve(f, [max(a, 0), b], "two dash") for a, b, f in laws),
-        text(460, 26, "all of the data is within the bound", "b"),
+        text(460, 26, "the data stays within the bound", "b"),
         text(panel.place(4, 0)[0], panel.place(0, 0.55)[1], "dashed: laws that do not meet", "s", "end"),
         text(panel.place(4, 0)[0], panel.place(0, 0.2)[1], "band: exact function ± bound", "s", "end"),
     ]
-    return svg(620, 225, "How data that only nearly fits is compared with an exact function", parts)
+    return svg(620, 225, "How float data is compared with an exact function", parts)
 
 
 def flags() -> str:
@@ -314,7 +318,8 @@ def choice() -> str:
         ("bends on whole hyperplanes", "hinge"),
         ("one input, or one direction", "univariate"),
         ("sum of functions of fewer inputs", "sums"),
-        ("regions of two hidden layers", "layers"),
+        ("mirrored or odd", "fold"),
+        ("two hidden layers", "layers"),
         ("table on a grid", "columns"),
         ("bounded, with a convex lifting", "windows"),
         ("two inputs", "clamped, strips"),
@@ -322,11 +327,11 @@ def choice() -> str:
     ]
     parts = [box(10, 110, 130, "function", "checked first:", "is it continuous?")]
     for k, (condition, name) in enumerate(rows):
-        y = 12 + 34 * k
+        y = 12 + 30 * k
         parts += [
-            f'<rect x="190" y="{y}" width="372" height="28" rx="5"/>',
-            text(202, y + 19, condition, "s", "start"),
-            text(550, y + 19, name, "b", "end"),
+            f'<rect x="190" y="{y}" width="372" height="26" rx="5"/>',
+            text(202, y + 18, condition, "s", "start"),
+            text(550, y + 18, name, "b", "end"),
         ]
     parts += [
         arrow((140, 142), (184, 142)),
@@ -371,6 +376,39 @@ def pipeline() -> str:
     return svg(800, 250, "From a function to a checked proof", parts)
 
 
+def dependence() -> str:
+    """Which pages of the theory use which."""
+    names = {
+        (0, 0): "2 hinges",
+        (0, 1): "3 one dimension",
+        (0, 2): "16 lower bounds",
+        (1, 0): "6 gate lemma",
+        (1, 1): "7 gates on lines",
+        (1, 2): "12 rounding errors",
+        (2, 1): "8 local gates",
+        (2, 2): "9 strips",
+        (3, 0): "4 segment lemma",
+        (3, 1): "5 lattices",
+        (4, 0): "15 linear regions",
+        (4, 1): "17 certificates",
+        (0, 3): "1 exact arithmetic",
+        (1, 3): "10 columns",
+        (2, 3): "11 windows",
+        (3, 3): "13 flags",
+        (4, 3): "14 float data",
+    }
+    parts = []
+    for column, row in names:
+        x, y = 16 + 172 * column, 16 + 72 * row + (24 if row == 3 else 0)
+        parts += [box(x, y, 148, names[column, row])]
+    down = [((0, 0), (0, 1)), ((0, 1), (0, 2)), ((1, 0), (1, 1)), ((1, 1), (1, 2)), ((3, 0), (3, 1)), ((4, 0), (4, 1))]
+    parts += [arrow((90 + 172 * a, 46 + 72 * b), (90 + 172 * a, 86 + 72 * b)) for (a, b), _ in down]
+    aside = [((0, 0), (1, 1)), ((1, 0), (2, 1)), ((1, 1), (2, 2))]
+    parts += [arrow((150 + 172 * a, 46 + 72 * b), (206 + 172 * a, 86 + 72 * b)) for (a, b), _ in aside]
+    parts.append(text(434, 242, "the pages below use no result of another page", "s"))
+    return svg(868, 296, "Which theory pages use results of which", parts)
+
+
 if __name__ == "__main__":
     docs = Path(__file__).parent
     for name, drawn in {
@@ -380,6 +418,7 @@ if __name__ == "__main__":
         "theory/windows": windows(),
         "theory/near": near(),
         "theory/flags": flags(),
+        "theory/dependence": dependence(),
         "choice": choice(),
         "pipeline": pipeline(),
     }.items():

@@ -1,7 +1,7 @@
 # %% [markdown]
-# # A trained network made smaller, and proved equal
-# A small regression network is trained on points of a square. On that square many of its neurons never switch: they go,
-# and nothing changes.
+# # Compress a trained network, and prove that both are equal
+# A small regression network is trained on points of a square. Many of its neurons never switch on that square.
+# `compress` removes them without changing the function there.
 
 # %%
 from __future__ import annotations
@@ -43,7 +43,7 @@ print(f"trained: {network}, mean error {error:.3f}")
 
 # %% [markdown]
 # ## Compress
-# On the square of the training data; outside of it the two may differ.
+# The two networks are equal on the square of the training data. Outside of it they may differ.
 
 # %%
 small = cpwl.compress(network, box=(-1, 1))
@@ -55,8 +55,8 @@ assert small.verdict.equal
 assert after.neurons <= before.neurons
 
 # %% [markdown]
-# ## Equal means equal
-# `equal` decides it again; of a network with one weight changed by a billionth it finds a point where the two differ.
+# ## Check equality
+# `equal` proves that both networks are equal. If one weight changes by a billionth, it finds a point where they differ.
 
 # %%
 print(cpwl.equal(network, small.network, box=(-1, 1)).statement)
@@ -67,7 +67,7 @@ print("changed by a billionth:", verdict.equal, "- the largest difference is bel
 cpwl.extract(small.network, box=(-1, 1))
 
 # %% [markdown]
-# ## Look at both
+# ## Explore both networks
 
 # %%
 cpwl.report(network, small.network, names=("trained", "compressed"), box=(-1, 1), path="compressed.html", prove=False)

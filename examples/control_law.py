@@ -13,7 +13,7 @@ network = cpwl.compile(law).network
 print(f"{law.num_pieces} regions -> {network.sizes.neurons} neurons in {network.sizes.depth} layers: law.onnx")
 cpwl.io.to_onnx(network, "law.onnx")
 
-# The weights are read back: what is proved holds for the file, not for what was meant.
+# The weights are read back, so that the proof is about the file.
 certificate = cpwl.certify(law, cpwl.io.from_onnx("law.onnx"), rounded_from=network)
 certificate.save("law.proof.json")
 print("proved for the weights in law.onnx:", certificate.statement)

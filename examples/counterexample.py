@@ -15,7 +15,7 @@ p
 
 # %% [markdown]
 # ## The algorithm as printed
-# With `check=False` it is built as it stands. Without, `compile` refuses it and says where it fails.
+# With `check=False`, `compile` builds it as printed. By default, `compile` refuses the function and names a point.
 
 # %%
 as_printed = cpwl.compile(p, construction="paper", check=False).network
@@ -26,7 +26,7 @@ except cpwl.ConstructionError as error:
     print(error)
 
 # %% [markdown]
-# ## A network that is right
+# ## A correct network
 
 # %%
 compiled = cpwl.compile(p)

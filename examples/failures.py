@@ -1,9 +1,8 @@
 """How often is Algorithm 1 of the paper wrong? Random interpolants, every row decided exactly.
 
-Each function interpolates normal values at random points, on their Delaunay triangulation. It has one row for each
-simplex, and is wrong if one of them exceeds the function anywhere. The error is the largest one seen at 2,000 random
-points. `python examples/failures.py 20` takes 20 functions a line, and some minutes; without a number, two of the small
-ones.
+Each function interpolates normal values at random points, on their Delaunay triangulation. The algorithm has one row
+for each simplex, and is wrong if a row exceeds the function anywhere. The error is the largest at 2,000 random points.
+`python examples/failures.py 20` takes 20 functions for each line and some minutes; by default, two small ones.
 """
 
 import sys

@@ -1,7 +1,7 @@
-"""What float32 does to gates and to clamped gates: errors at 20,000 random points, relative to the range.
+"""Float32 errors of gates and of clamped gates at 20,000 random points, relative to the range.
 
 Random interpolants on a square, weights rounded once, the whole network evaluated in the format.
-`python examples/float32_errors.py 1000` takes a thousand triangles and a minute or two; without a number, forty.
+`python examples/float32_errors.py 1000` takes a thousand triangles and a minute or two. The default is forty triangles.
 """
 
 import sys

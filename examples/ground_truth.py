@@ -1,7 +1,7 @@
 # %% [markdown]
-# # Ground truth for those who test verifiers
-# A verifier that says "the output never exceeds 3" can only be tested where the truth is known. Here it is known
-# exactly: networks compiled from functions whose regions, maxima and Lipschitz constants are rationals.
+# # Networks with known answers, for testing verifiers
+# A verifier may claim that an output never exceeds 3. To test it, one needs networks with known answers. These networks
+# are compiled from functions whose regions, maxima and Lipschitz constants are known rationals.
 
 # %%
 from __future__ import annotations
@@ -15,7 +15,7 @@ import cpwl
 
 # %% [markdown]
 # ## Functions with a known maximum
-# A random table: its maximum is the largest value in it, and attained at a corner that we know.
+# The maximum of a random table is its largest value, attained at a known corner.
 
 
 # %%
@@ -35,8 +35,8 @@ assert all(cpwl.certify(p, network).error_bound == 0 for (p, _), network in zip(
 
 # %% [markdown]
 # ## Queries with answers
-# All linear regions are listed, and the extreme values are found region by region; the largest must be the one that we
-# put in. The files are those that verifiers read.
+# `to_vnnlib` lists all linear regions and finds the extreme values region by region. The largest must be the known
+# maximum. Verifiers read the files that it writes.
 
 # %%
 for seed, ((_, top), network) in enumerate(zip(tables, networks, strict=True)):
@@ -49,7 +49,7 @@ for seed, ((_, top), network) in enumerate(zip(tables, networks, strict=True)):
     assert abs(highest - top) < 1e-3 * max(1, abs(top)), (highest, top)
 
 # %% [markdown]
-# ## Look at the last one
+# ## Explore the last network
 
 # %%
 cpwl.report(tables[-1][0], networks[-1], names=("table", "network"), path="ground_truth.html", prove=False)

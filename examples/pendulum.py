@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Explicit control of an inverted pendulum
-# A pendulum stands on its head; a motor of limited torque keeps it there. Model-predictive control looks some steps
-# ahead and picks the torque that costs least. Solved once for all states, that is a piecewise-linear function of the
-# angle and its rate: solve, compile, prove, export C, and run the loop.
+# A motor of limited torque keeps a pendulum upright. Model-predictive control plans some steps ahead and picks the
+# torque with the least cost. Solved once for all states, the law is a piecewise-linear function of the angle and its
+# rate. This script solves it, compiles it, proves it, exports C code, and runs the closed loop.
 
 # %%
 from __future__ import annotations
@@ -15,7 +15,7 @@ import cpwl
 
 # %% [markdown]
 # ## The control problem
-# Angle and rate after a time step, linearised around the upright position, in rationals so that nothing is rounded.
+# Angle and rate after a time step, linearised around the upright position. Rationals avoid rounding.
 
 # %%
 STEPS, LIMIT = 3, Fraction(1)  # how far ahead, and the largest torque
@@ -27,7 +27,7 @@ plan = cpwl.mpc(A, B, COST, [[PRICE]], STEPS, u=(-LIMIT, LIMIT), x0=(["-1/2", -1
 
 # %% [markdown]
 # ## Solve
-# All regions, in rationals, with a proof that none is missing.
+# `solve` finds all regions, in rationals, and proves that none is missing.
 
 # %%
 law = plan.solve()
@@ -55,7 +55,7 @@ print(f"pendulum.h: off by at most {float(code.error_bound):.1e} on the domain, 
 
 # %% [markdown]
 # ## The loop
-# The network holds the pendulum, and so does the C code; the pendulum itself is the nonlinear one.
+# The network stabilises the nonlinear pendulum, and so does the C code.
 
 # %%
 for name, controller in {"network": compiled.network, "C code": code}.items():
@@ -68,7 +68,7 @@ for name, controller in {"network": compiled.network, "C code": code}.items():
     assert abs(angle) < 0.01
 
 # %% [markdown]
-# ## Look
+# ## Explore
 
 # %%
 cpwl.report(law, path="pendulum.html", title="control of an inverted pendulum", prove=False)

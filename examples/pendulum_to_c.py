@@ -1,7 +1,7 @@
 # %% [markdown]
 # # From a plant to a C header
-# An inverted pendulum, 0.1 s a step: the state is angle and rate, the input a torque. Numbers as text are the decimals
-# that they show. `pendulum_to_c.ipynb` is this script with what it prints.
+# An inverted pendulum with steps of 0.1 s: the state is angle and rate, the input is a torque. Numbers given as text
+# are exact decimals. `pendulum_to_c.ipynb` is this script with its output.
 
 # %%
 import numpy as np
@@ -30,7 +30,7 @@ print(code)
 print("each value is within", code.error_bound, "of the exact one")
 
 # %% [markdown]
-# The closed loop by what the C code computes, bit for bit; `cpwl.report(law, plant=plan)` shows it on a page.
+# The closed loop with the values of the C code, bit for bit. `cpwl.report(law, plant=plan)` shows it on a page.
 
 # %%
 x = np.array([0.1, -0.2])

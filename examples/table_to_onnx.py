@@ -12,7 +12,7 @@ import cpwl
 
 # %% [markdown]
 # ## The table
-# As it comes from a test bench: speed, load, and the torque that was measured. The first line has names and units.
+# A table from a test bench: speed, load, and the measured torque. The first line has names and units.
 
 # %%
 speeds, loads = range(7), range(5)
@@ -32,7 +32,7 @@ cpwl.io.to_onnx(made.network, "torque.onnx", dtype="float32", batch="N")
 
 # %% [markdown]
 # ## The proof
-# It is about the weights in the file. Evaluation in float32 adds a rounding error, which has a bound of its own.
+# The proof is about the weights in the file. Evaluation in float32 adds a rounding error with a separate bound.
 
 # %%
 written = cpwl.io.from_onnx("torque.onnx")

@@ -1,6 +1,6 @@
 # %% [markdown]
 # # A terrain table as an ONNX file
-# Heights on a grid, linear on triangles between them: as a network for float32, with a bound on what rounding does.
+# Heights on a grid, linear on the triangles between them, become a float32 network with a bound on rounding errors.
 
 # %%
 from __future__ import annotations
@@ -27,7 +27,7 @@ print(terrain)
 
 # %% [markdown]
 # ## Compile for float32
-# Constructions differ in what rounding does to them; "auto" takes the smallest that is accurate enough.
+# Constructions differ in their rounding errors; "auto" takes the smallest that is accurate enough.
 
 # %%
 compiled = cpwl.compile(terrain, precision="float32", max_error=1e-4)
@@ -55,7 +55,7 @@ print(f"largest difference at 2,000 points: {seen:.2g} decimetres")
 assert seen < 1
 
 # %% [markdown]
-# ## Look
+# ## Explore
 
 # %%
 cpwl.report(terrain, path="terrain.html", title="a terrain table", prove=False)

@@ -1,6 +1,6 @@
 # %% [markdown]
-# # The theorist's tour
-# One function through every construction and every bound: what is published, what is built, what is needed at least.
+# # Every construction and every bound on one function
+# Published upper bounds, the sizes of all constructions, and proved lower bounds for the same function.
 
 # %%
 from __future__ import annotations
@@ -12,7 +12,7 @@ from cpwl.construct.table import TABLE
 
 # %% [markdown]
 # ## The function
-# Random heights on a 5 x 5 grid: 32 triangles, hardly two with one law.
+# Random heights on a 5 x 5 grid give 32 triangles, nearly all with different laws.
 
 # %%
 heights = np.random.default_rng(3).integers(-9, 10, (5, 5))
@@ -22,7 +22,7 @@ print(f"n = {n} inputs, q = {q} pieces, k = {k} components")
 
 # %% [markdown]
 # ## Published bounds
-# Neurons that suffice for any function with so many inputs, pieces and components.
+# The number of neurons that suffices for any function with these numbers of inputs, pieces and components.
 
 # %%
 print(f"He et al. 2020       10^{len(str(cpwl.bounds.he2020(n, k, q))) - 1}")
@@ -32,7 +32,7 @@ for name, bound in (("Theorem 1", cpwl.bounds.theorem1(q)), ("Theorem 2", cpwl.b
 
 # %% [markdown]
 # ## Constructions
-# Each either applies, and is then proved, or says why it does not.
+# A construction either applies, and its network is proved, or it reports why it does not apply.
 
 # %%
 for name in TABLE:
@@ -48,7 +48,7 @@ for name in TABLE:
 
 # %% [markdown]
 # ## Lower bounds
-# For this very function, proved.
+# These bounds are proved for this function.
 
 # %%
 best = cpwl.compile(p)
@@ -58,8 +58,8 @@ for bound in best.lower_bounds:
 assert best.lower_bound.neurons <= best.sizes.neurons
 
 # %% [markdown]
-# ## Back
-# The network's own regions: more than pieces, and the same function.
+# ## Extract
+# The network has more linear regions than the function has pieces, and computes the same function.
 
 # %%
 regions = cpwl.extract(best.network, box=(0, 4))

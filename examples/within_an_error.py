@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Fewer neurons within a stated error
 # A table is rarely needed to the last bit. `compile(within=...)` finds a small network that stays within a tolerance
-# everywhere, and computes exactly how far it is off.
+# everywhere, and computes the exact distance.
 
 # %%
 import cpwl
@@ -24,7 +24,7 @@ print(
 )
 
 # %% [markdown]
-# The network is a function itself: its linear pieces are those that were left.
+# `extract` shows the remaining linear pieces of the network.
 
 # %%
 cpwl.extract(rough.network, box=(0, 40)).named(curve.names, curve.units)

@@ -161,7 +161,10 @@ def _die_once(shared: tuple[str, Any], item: int) -> int:
 
 @pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="Linux says which files are open")
 @pytest.mark.parametrize("kind", ["processes", pytest.param("loky", marks=pytest.mark.slow)])
-def test_a_killed_worker_costs_time_not_results_and_leaves_nothing(tmp_path: Path, kind: str) -> None:
+def test_a_killed_worker_costs_time_not_results_and_leaves_nothing(
+    tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))  # other processes have files in the common folder
     shared = str(tmp_path / "marker"), np.arange(100_000.0)
     with pool_of(kind):
         pass  # what an executor keeps for itself, its tracker of resources say, is there before

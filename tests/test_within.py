@@ -7,15 +7,19 @@ from fractions import Fraction
 from functools import cache
 
 import numpy as np
+import onnxruntime
 import pytest
 
 from cpwl import CPWL, InputError, certify, compile, distance, write
 from cpwl.cli.app import run_command
 from cpwl.documents.write import function_document, network_document
 from cpwl.function import coarser
+from cpwl.function.algebra.arithmetic import pieces_of
 from cpwl.function.coarser import tolerances
+from cpwl.geometry.overlay import overlay
 from cpwl.io.c.text import network_tables
 from cpwl.io.onnx.read import from_onnx
+from cpwl.io.onnx.write import to_onnx
 from cpwl.network.network import evaluate_exact, exact_layers, weight_bytes
 from cpwl.proposals import Task, _counted_in_steps, uneven
 from cpwl_check.budget import Refused
@@ -119,6 +123,30 @@ def test_uneven_axes_make_the_network_of_a_steep_map_small():
     assert bound == found.within.distance.largest <= max(found.within.tolerance)
 
 
+@pytest.mark.parametrize("flips", [(False, False), (True, False)])
+def test_all_corners_of_a_common_refinement_in_the_plane_are_found(flips):
+    """Floats find each corner that the exact refinement has, with its value; uneven axes, either diagonal."""
+    p = table((4, 3))
+    axes = [[Fraction(0), Fraction(1, 3), Fraction(2), Fraction(4)], [Fraction(0), Fraction(7, 5), Fraction(3)]]
+    grid = coarser._Grid(axes, flips)
+    points, values = grid.crossings(p)
+    q = grid.function(np.arange(12, dtype=object)[:, None])
+    pieces = [pieces_of(f)[1] for f in (p, q)]
+    places = overlay(*pieces).cells.places
+    exact = {tuple(row) for row in np.round(np.asarray(places[:, :-1] / places[:, -1:], dtype=float), 9).tolist()}
+    assert exact <= {tuple(row) for row in (np.round(points, 9) + 0.0).tolist()}
+    assert np.abs(np.ravel(p(points)) - values[:, 0]).max() < 1e-12
+
+
+def test_gaps_are_the_extremes_of_the_difference():
+    """For two outputs, on different pieces and on the same ones."""
+    p, q = curve(9, 2), curve(5, 2).approximate("20%")
+    for a, b in ((p, q), (q, p), (p, p)):
+        for j, gap in enumerate(coarser.gaps(a, b)):
+            ends = (a - b)[j].range()
+            assert gap.largest == max(abs(ends.low), abs(ends.high))
+
+
 def test_a_network_counts_the_steps_of_an_axis():
     """At the knots of an axis the number of intervals before them, affine in between."""
     axes = [[Fraction(v) for v in (-1, 0, 1, 5, 9)], [Fraction(1, 3), Fraction(2, 3), Fraction(5)]]
@@ -185,9 +213,24 @@ def test_rounded_weights_are_part_of_the_distance():
     assert found.within.distance.largest <= found.within.tolerance[0]
 
 
-@pytest.mark.parametrize("within", [0, -1, "-1%", float("nan"), float("inf"), [1, 2], "much", None, [], True, "0%"])
+@pytest.mark.parametrize(("make", "within"), [(lambda: curve(200), "0.02%"), (lambda: table((6, 5)), "5%")])
+def test_the_tolerance_holds_in_float32(make, within, tmp_path):
+    """onnxruntime in float32 stays inside a tolerance that the network in exact arithmetic nearly exhausts."""
+    p = make()
+    made = compile(p, within=within, precision="float32")
+    to_onnx(made.network, tmp_path / "a.onnx", dtype="float32")
+    corners = p.mesh.corners[:, :-1] / p.mesh.corners[:, -1:]
+    share = np.random.default_rng(0).random((20_000, p.dim))
+    x = np.concatenate([corners, corners.min(axis=0) + share * np.ptp(corners, axis=0)]).astype(np.float32)
+    seen = onnxruntime.InferenceSession(str(tmp_path / "a.onnx")).run(None, {"X": x})[0]
+    assert np.abs(seen - p(x.astype(np.float64))).max() <= float(max(made.within.tolerance))
+
+
+@pytest.mark.parametrize(
+    "within", [0, -1, "-1%", float("nan"), float("inf"), "1e400", [1, 2], "much", None, [], True, "0%"]
+)
 def test_bad_tolerances_are_refused_in_one_sentence(within):
-    """Zero, negative, not a number, of the wrong length."""
+    """Zero, negative, not a number, beyond float64, of the wrong length."""
     p = curve(5)
     with pytest.raises(InputError, match="`within` must"):
         p.approximate(within)

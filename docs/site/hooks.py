@@ -42,12 +42,14 @@ def pages(folder: str, first: str) -> list[dict[str, str]]:
 
 
 def on_config(config: Any) -> Any:
-    """Pages that are added to a folder are in the navigation without further ado."""
+    """Pages that are added to a folder are in the navigation; the footer names the version."""
+    config.copyright = f"cpwl {cpwl.__version__}, Apache-2.0"
     constructions = (
         "auto",
         "hinge",
         "univariate",
         "sums",
+        "fold",
         "layers",
         "gates",
         "columns",
@@ -108,12 +110,18 @@ def api() -> dict[str, str]:
         every = [*names, *more.get(slug, ())]
         public = {name: f"cpwl.io.{name}" if name in formats else f"cpwl.{name}" for name in every}
         parts = [
-            f"::: {homes[name]}\n    options:\n      heading: {public[name]}\n      toc_label: {name}\n"
+            f"::: {homes[name]}\n    options:\n      heading: {public[name]}\n      toc_label: {name}\n{members(name)}"
             for name in every
         ]
         pages[f"api/{slug}.md"] = "\n".join([f"# {heading}\n", *parts])
         index.append(f"- [{heading}](api/{slug}.md): " + ", ".join(f"`{public[name]}`" for name in every))
     return {"api.md": "\n".join(index) + "\n", **pages}
+
+
+def members(name: str) -> str:
+    """Of a module, only its public names."""
+    public = getattr(getattr(cpwl, name), "__all__", None) if name in cpwl._MODULES else None
+    return f"      members: {public}\n" if public else ""
 
 
 def notebooks() -> dict[str, str]:
@@ -174,10 +182,10 @@ CARDS = (
     (
         "table",
         "Lookup tables",
-        "Make a network of a table, in an ONNX file, and prove that the two are equal.",
+        "Compile a table into an ONNX file, and prove that both compute the same function.",
         "tables",
     ),
-    ("network", "Networks", "Take a ReLU network apart, make it smaller, prove that two are equal.", "compress"),
+    ("network", "Networks", "List the linear regions of a network, compress it, prove that two are equal.", "compress"),
 )
 
 
@@ -192,10 +200,10 @@ def cards() -> str:
 
 
 EXPLORER = (
-    "## Try it\nThis is what `cpwl report` makes of a control law. Drag the state and let it go: the closed loop runs."
+    "## Try it\nThis is the output of `cpwl report` for a control law. Drag the state to run the closed loop."
     '\n\n<iframe class="explorer" src="gallery/closed_loop.html#embed=yes&pin=yes&at=-4,1" title="a control law">'
     "</iframe>\n\n"
-    "[The whole page](gallery/closed_loop.html), and [more of them](gallery.md)."
+    "[Open the full page](gallery/closed_loop.html), or see [more examples](gallery.md)."
 )
 
 

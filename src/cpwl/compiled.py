@@ -42,7 +42,7 @@ class Alternative:
     sizes
         All sizes, where the network was planned.
     error
-        The predicted rounding error at the precision asked for, relative to the range of the function.
+        The predicted rounding error in the requested precision, relative to the range of the function.
     """
 
     neurons: int | None
@@ -77,6 +77,17 @@ class Within:
     neurons_equal: int
     tried: tuple[tuple[str, int, float], ...]
 
+    @property
+    def data(self) -> dict[str, Any]:
+        """Numbers and words for JSON; distances are rationals."""
+        return {
+            "tolerance": [str(one) for one in self.tolerance],
+            "distance": str(self.distance.largest),
+            "point": [str(v) for v in self.distance.point],
+            "proposal": self.proposal,
+            "neurons_equal": self.neurons_equal,
+        }
+
     def __str__(self) -> str:
         allowed = ", ".join(f"{float(one):.3g}" for one in self.tolerance)
         far = f"{float(self.distance.largest):.6g} at x = {point_text(self.distance.point)}"
@@ -87,7 +98,7 @@ class Within:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Compiled:
-    """A network for a function, and how it compares.
+    """The result of `compile`: a network for a function, its sizes, and the alternatives.
 
     Attributes
     ----------
@@ -102,20 +113,20 @@ class Compiled:
     alternatives
         Sizes and errors of the other constructions, by name, or why they do not apply.
     certificate
-        The proof that the network equals the function, if it was asked for.
+        The proof, if it was requested (``certify=True``).
     solves, splits
-        How many linear programs were solved, and how often a piece had to be split to make a max-min form right.
+        The number of linear programs solved, and the number of pieces split to make a max-min form correct.
     error
-        The predicted rounding error at the precision asked for, relative to the range of the function.
+        The predicted rounding error in the requested precision, relative to the range of the function.
     measured
         The largest difference from the function at sample points, evaluated in that precision, relative to the range;
         None without a limit (``precision="exact"``) and with ``check=False``.
     analysis
-        What is known about what was compiled: the pieces that have an interior.
+        The analysis of the compiled function: its pieces with interior.
     outside
-        What is done with points outside the domain: "free", "clip" or "error".
+        Behaviour outside the domain: "free", "clip" or "error".
     within
-        How near the network is, where a tolerance was given; None where it is to be equal.
+        The distance from the function, if a tolerance was given; None if equality was required.
     """
 
     network: Network
@@ -135,7 +146,7 @@ class Compiled:
 
     @property
     def function(self) -> CPWL | None:
-        """What was compiled."""
+        """The function that was compiled."""
         return None if self.analysis is None else self.analysis.function
 
     def __call__(self, x: ArrayLike) -> NDArray[Any]:
@@ -210,6 +221,13 @@ class Compiled:
             cells = [name, *(f"{v:,}" for v in known), *[""] * (4 - len(known)), row.reason]
             body.append("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>")
         return f"<p>{escape(repr(self))}</p><table><tr>{head}</tr>{''.join(body)}</table>"
+
+
+def held_parts(source: CPWL | Network | Compiled) -> tuple[CPWL | None, Network | None]:
+    """The function and the network that a writer was given, as far as they are there."""
+    if isinstance(source, Compiled):
+        return source.function, source.network
+    return (source, None) if isinstance(source, CPWL) else (None, source)
 
 
 def held_network(source: Network | Compiled, verb: str) -> Network:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
@@ -27,25 +28,17 @@ from cpwl.errors import ConstructionError, CpwlWarning, InputError, LimitError, 
 from cpwl.executors import check_executor
 from cpwl.function import CPWL
 from cpwl.function.answers import Distance
-from cpwl.function.coarser import Proposal, gaps, tolerances
+from cpwl.function.coarser import ROOM, Proposal, gaps, tolerances
 from cpwl.function.domain import Box, box_around, box_to_clip
 from cpwl.function.examine import examine, is_rough_table
 from cpwl.network import Network
 from cpwl.network.algorithms import clipped
-from cpwl.network.integer import (
-    INTEGER,
-    IntegerNetwork,
-    fixed_point,
-    integer_network,
-    near_integers,
-)
-from cpwl.network.network import assemble, exact_layers, rounded, run_in, weight_bytes
+from cpwl.network.integer import INTEGER, IntegerNetwork, fixed_point, integer_network, near_integers
+from cpwl.network.network import meant, rounded, run_in, weight_bytes
 from cpwl.progress import Shown, shows_progress
 from cpwl.proofs.certify import Certificate, certify, certify_integers
 from cpwl.proposals import Task, balanced_network, shorter, sources
 from cpwl.training import check_torch
-
-__all__ = ["CONSTRUCTIONS", "compile", "compile_levels"]
 
 CONSTRUCTIONS: tuple[ConstructionName, ...] = get_args(ConstructionName)
 """What `construction` may be."""
@@ -96,8 +89,8 @@ def compile(
         The construction; "auto" plans all that apply and builds the best.
     minimize
         The size that "auto" minimizes among the constructions that are accurate enough. "bytes", with `within`, also
-        spends the tolerance on shorter weights: int8 or int16 times a power of two, or float32. Those numbers are
-        meant, so that distance and proof are about them, and `to_c` holds them as short integers.
+        uses the tolerance for shorter weights: int8 or int16 times a power of two, or float32. Distance and proof are
+        about these numbers, and `to_c` stores them as short integers.
     precision
         The arithmetic in which the network will be evaluated.
     max_error
@@ -113,10 +106,10 @@ def compile(
         Prove the result (`cpwl.certify`). "auto" tries all constructions, the smallest first, until one is proved; if
         none is, `Compiled.reason` says which were tried.
     weights
-        The weights that the proof is about: the exact ones, or those of a file, rounded to this type. "int16" and
+        The weights to prove: the exact ones, or those of a file, rounded to this type. "int16" and
         "int8" ask for a network of integers (`Compiled.integer`) that is exact for every input of a fixed-point format
         and whose sums do not overflow. Where no network equal to `p` has such weights, they are rounded. "float16"
-        rounds weights and counts what arithmetic in float16 adds. These three are always proved: `Compiled.within` has
+        rounds weights and bounds the error of float16 arithmetic. These three are always proved: `Compiled.within` has
         the error, and with `within` it is at most that.
     inputs
         For integer weights the format of the inputs, such as "Q7.8": a sign, 7 bits before the point and 8 behind.
@@ -128,11 +121,11 @@ def compile(
         the network is as with "free", and calling the result raises an error for such points.
     within
         How far the network may be from `p`: a number in units of the output, a percentage of its range such as "1%", or
-        one of these for each output. Functions near `p` are proposed (`CPWL.approximate`), the smallest first, and the
-        first network counts whose distance, computed exactly and with its weights as they are in `weights`, is at most
-        that; `Compiled.within` tells it. Without it, and where nothing smaller is found, the network computes `p`.
+        one of these for each output. Proposals are functions near `p` (`CPWL.approximate`), the smallest first; the
+        result is the first network whose distance from `p` is at most this. The distance is exact, for weights rounded
+        to `weights`; `Compiled.within` has it. If no smaller network is found, and by default, the result equals `p`.
     train
-        With `within`, also train small networks (it needs torch and seconds to minutes; the seed is fixed). A trained
+        With `within`, also train small networks (needs torch; takes seconds to minutes; the seed is fixed). A trained
         network is a proposal like any other.
     executor
         Any `concurrent.futures.Executor`, to run decisions, plans and checks of proofs in parallel. The result does
@@ -152,12 +145,12 @@ def compile(
     ConstructionError
         If the construction does not apply to `p`.
     LimitError
-        If it would take more memory than there is.
+        If it would need more memory than the machine has.
 
     Warns
     -----
     CpwlWarning
-        If pieces without interior were dropped, or the result is less accurate than was asked for.
+        If pieces without interior were dropped, or the result is less accurate than requested.
 
     Examples
     --------
@@ -260,9 +253,35 @@ class _Job:
             p, construction, options, max_error is not None, certify or weights in _SHORT, weights, held, outside, train
         )
 
-    def compiled(self, q: CPWL, prove: _Prove | None, among: tuple[str, ...] = ()) -> Compiled:
+    def compiled(self, p: CPWL, prove: _Prove | None, among: tuple[str, ...] = ()) -> Compiled:
         """The network of a function; "auto" may be bound to some constructions."""
-        return _compiled(q, self.construction, self.options, prove, self.outside, told=self.told, among=among)
+        limit, check = self.options.max_error, self.options.check
+        with rare_collection(), within_float64():
+            if check:
+                if self.options.progress is not None:
+                    self.options.progress(0, 1, "checking the pieces")
+                p = _healthy(p, self.options.executor)
+            box = box_to_clip(p) if self.outside == "clip" else None
+            analysis = Analysis(p, self.options)
+            made = None
+            even = analysis.undone if check or (limit and self.construction == "auto") else None
+            rough = even is not None and check and is_rough_table(p)
+            if rough and not limit:
+                raise InputError(
+                    'no error is allowed by precision="exact", but this table is a function only with the rounding of '
+                    "its points undone (see `p.doctor()`): give exact points, or `p.snap(even=True).function`"
+                )
+            plain = _Compilation(analysis, self.construction, told=self.told, box=box, among=among)
+            if even is not None and limit and (rough or self.construction == "auto"):
+                moved = _Compilation(even, self.construction, told=self.told, data=analysis, box=box)
+                if rough or _pays(moved, plain):
+                    made = moved.result(prove)
+                    undone = replace(made, reason=f"{made.reason}, with the rounding of its numbers undone")
+                    made = undone if rough or _is_good(made, limit) else None
+            if made is None:
+                plain.forget_rival()
+                made = plain.result(prove)
+            return replace(made, outside=self.outside)
 
     @cached_property
     def equal(self) -> Compiled:
@@ -303,7 +322,7 @@ class _Job:
         task, tried = Task(start.network, [], self.train, self._network), list[tuple[str, int, float]]()
         good: list[tuple[Compiled, _Proposal]] = []
         short = self.options.minimize == "bytes"
-        aim = [e * (_FOR_WEIGHTS if short else 1) for e in tolerance]
+        aim = [self._aim(e) * (_FOR_WEIGHTS if short else 1) for e in tolerance]
         for source in sources(train=self.train, short=short) if max(tolerance) else ():
             for proposal in source(self.p, aim, task):
                 made = self._made(proposal)
@@ -329,6 +348,11 @@ class _Job:
         start = self._proved(start, None, tolerance) or start if self.certify else start
         far = max(self._gaps(start, None), key=lambda gap: gap.largest)
         return self._told(start, tolerance, far, "equal", tried)
+
+    def _aim(self, e: Fraction) -> Fraction:
+        """What a proposal may be off in exact arithmetic. It leaves a millionth itself, which float64 rarely takes."""
+        more = _rounding(self.equal)
+        return e if more <= e * Fraction(ROOM) else max(e - more, e * _FOR_GAPS)
 
     def _made(self, proposal: _Proposal) -> Compiled | None:
         """The network of a proposal, without a proof; None if rounding would spoil it."""
@@ -376,9 +400,7 @@ class _Job:
 
     def prove_near(self, network: Network, tolerance: Fraction) -> Certificate:
         """The proof that a network, its weights as they will be, is within a tolerance."""
-        if self.weights != "exact":
-            held = rounded(network, self.weights)
-            network = assemble(held.layers, exact_layers(held))  # these numbers are meant
+        network = network if self.weights == "exact" else meant(rounded(network, self.weights))
         most = math.nextafter(float(tolerance), math.inf)
         return certify(self.p, network, max_error=most, executor=self.options.executor)
 
@@ -399,9 +421,9 @@ class _Job:
         return [distance(p[j], network[j]) for j in range(p.outputs)]
 
     def _share(self, made: Compiled, proposal: _Proposal, tolerance: list[Fraction]) -> tuple[Fraction | float, Any]:
-        """The largest gap, as a share of the tolerance of its output, and a point where it is."""
-        found = zip(self._gaps(made, proposal), tolerance, strict=True)
-        return max(((gap.largest / e, gap.point) for gap, e in found), key=lambda pair: pair[0])
+        """The largest gap and what rounding may add, as a share of the tolerance of its output; a point of the gap."""
+        found, more = zip(self._gaps(made, proposal), tolerance, strict=True), _rounding(made)
+        return max((((gap.largest + more) / e, gap.point) for gap, e in found), key=lambda pair: pair[0])
 
     # Weights of a short type: equal to the function where they can be, else as near as they are proved to be.
 
@@ -442,7 +464,7 @@ class _Job:
             held = rounded(balanced_network(network), self.weights)
         except LimitError:
             return
-        yield run_in(assemble(held.layers, exact_layers(held)), [self.weights]), None
+        yield run_in(meant(held), [self.weights]), None
 
     def _near(
         self, start: Compiled, network: Network, integers: IntegerNetwork | None, tolerance: list[Fraction] | None
@@ -471,60 +493,14 @@ class _Job:
         return self._told(made, allowed, far, name, []), off
 
     def _told(
-        self,
-        made: Compiled,
-        tolerance: list[Fraction],
-        far: Distance,
-        name: str,
-        tried: list[tuple[str, int, float]],
+        self, made: Compiled, tolerance: list[Fraction], far: Distance, name: str, tried: list[tuple[str, int, float]]
     ) -> Compiled:
         """The result, with how near it is."""
-        told = Within(tuple(tolerance), far, name, self.equal.sizes.neurons, tuple(tried))
-        return replace(made, within=told)
+        return replace(made, within=Within(tuple(tolerance), far, name, self.equal.sizes.neurons, tuple(tried)))
 
 
 def _neurons(network: Network) -> int:
     return network.sizes.neurons
-
-
-def _compiled(
-    p: CPWL,
-    construction: ConstructionName,
-    options: Options,
-    prove: _Prove | None,
-    outside: Outside,
-    *,
-    told: bool,
-    among: tuple[str, ...],
-) -> Compiled:
-    """The network of a function; `told` is whether the largest error was."""
-    limit, check = options.max_error, options.check
-    with rare_collection(), within_float64():
-        if check:
-            if options.progress is not None:
-                options.progress(0, 1, "checking the pieces")
-            p = _healthy(p, options.executor)
-        box = box_to_clip(p) if outside == "clip" else None
-        analysis = Analysis(p, options)
-        made = None
-        even = analysis.undone if check or (limit and construction == "auto") else None
-        rough = even is not None and check and is_rough_table(p)
-        if rough and not limit:
-            raise InputError(
-                'no error is allowed by precision="exact", but this table is a function only with the rounding of its '
-                "points undone (see `p.doctor()`): give exact points, or `p.snap(even=True).function`"
-            )
-        plain = _Compilation(analysis, construction, told=told, box=box, among=among)
-        if even is not None and limit and (rough or construction == "auto"):
-            moved = _Compilation(even, construction, told=told, data=analysis, box=box)
-            if rough or _pays(moved, plain):
-                made = moved.result(prove)
-                undone = replace(made, reason=f"{made.reason}, with the rounding of its numbers undone")
-                made = undone if rough or _is_good(made, limit) else None
-        if made is None:
-            plain.forget_rival()
-            made = plain.result(prove)
-        return replace(made, outside=outside)
 
 
 def _pays(moved: _Compilation, plain: _Compilation) -> bool:
@@ -613,7 +589,8 @@ class _Compilation:
                     self._plan(name)
         self._plan_known()
         if not self.planned:
-            raise self._nothing_applies()
+            reasons = "".join(f"\n  {name}: {other.reason}" for name, other in self.others.items())
+            raise ConstructionError(f"no construction applies to this function:{reasons}")
         return select(self.planned.values(), self.options.minimize, self.options.max_error)
 
     def result(self, prove: _Prove | None) -> Compiled:
@@ -647,10 +624,6 @@ class _Compilation:
             self.planned[_FORMULA] = Candidate.of(plan, self.analysis)
         except LimitError as error:
             self.others[_FORMULA] = Alternative(None, None, None, str(error).splitlines()[0])
-
-    def _nothing_applies(self) -> ConstructionError:
-        reasons = "".join(f"\n  {name}: {other.reason}" for name, other in self.others.items())
-        return ConstructionError(f"no construction applies to this function:{reasons}")
 
     def _tried(self, choice: Choice, prove: _Prove | None) -> list[_Built]:
         """Networks in the order of the choice up to the first that is as it should be; at worst all there can be."""
@@ -707,7 +680,7 @@ class _Compilation:
                 text += f"; overlapping pieces disagree: every continuous function has an error of at least {least:.1g}"
         else:
             return
-        warnings.warn(text, CpwlWarning, stacklevel=6)
+        warnings.warn(text, CpwlWarning, stacklevel=5)
 
     def _compiled(self, choice: Choice, best: _Built, tried: list[str]) -> Compiled:
         analysis = self.analysis
@@ -769,6 +742,7 @@ def _upwards(error: float) -> str:
     return text if float(text) >= error else f"{float(text) + digit:.2g}"
 
 
+_FOR_GAPS = Fraction(3, 4)  # of the tolerance, at least; the rest is for rounding, which coarser networks have less of
 _FOR_WEIGHTS = Fraction(7, 8)  # of the tolerance; the rest is for shorter weights
 _FOR_NETWORKS = (_FOR_WEIGHTS, Fraction(1, 2), Fraction(1, 4))  # for weights of one type
 _SHORT = (*INTEGER, "float16")  # types in which a network is not what it was
@@ -777,6 +751,12 @@ _FOR_GRIDS = ("gates", "columns")
 _NEAR = 10.0  # times what is unavoidable: of that order, and the data does not say more
 _UNTRIED = Alternative(None, None, None)
 _FORMULA = "formula"
+
+
+def _rounding(made: Compiled) -> Fraction:
+    """How far an evaluation in the precision asked for is predicted to be off, in units of the outputs."""
+    assert made.analysis is not None
+    return Fraction(min(made.error * made.analysis.sample.range, sys.float_info.max))
 
 
 def _check_options(construction: str, minimize: str, precision: str, max_error: float | None, weights: str) -> float:
@@ -804,5 +784,5 @@ def _healthy(p: CPWL, executor: Executor | None) -> CPWL:
     if not flat:
         return p
     names = ", ".join(str(i) for i in flat[:8]) + (", ..." if len(flat) > 8 else "")
-    warnings.warn(f"pieces without interior were dropped: {names}", CpwlWarning, stacklevel=5)
+    warnings.warn(f"pieces without interior were dropped: {names}", CpwlWarning, stacklevel=4)
     return p.take(np.setdiff1d(np.arange(p.num_pieces), flat))

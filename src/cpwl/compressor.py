@@ -64,23 +64,23 @@ def compress(
 ) -> Compressed:
     """A smaller network that equals `network` on the domain, with a proof; itself if none is found.
 
-    Three ways are tried: passes that drop, merge and fold neurons (`simplify`); and, if there are at most `max_regions`
-    linear regions, folding neurons that bend in none of them, and compiling the function that the regions make
-    (`extract`, `compile`). The smallest result, by neurons and then nonzero weights, whose equality is proved (`equal`)
-    is kept. Its weights may be rationals that no float holds.
+    Three methods are tried: passes that drop, merge and fold neurons (`simplify`); and, for at most `max_regions`
+    linear regions, folding neurons that switch in none of them, and compiling the function of the regions
+    (`extract`, `compile`). The result is the smallest network, by neurons and then nonzero weights, that `equal` proves
+    equal. Its weights may be rationals that are not floats.
 
     Parameters
     ----------
     network
-        The network to be made smaller.
+        The network to compress.
     domain, box
-        Where the function is to be kept: ``(A, b)`` for ``A x <= b``, or ``(low, high)`` for a box; all of R^n if
+        Where to preserve the function: ``(A, b)`` for ``A x <= b``, or ``(low, high)`` for a box; all of R^n if
         neither is given.
     max_regions
-        Regions up to which the network is taken apart and built anew.
+        Extract and recompile only if there are at most this many regions.
     certify
-        Whether to write down the proof for the stand-alone checker as well (`certify`); it is not proved where the two
-        networks have too many regions in common.
+        Whether to also find a proof for the stand-alone checker (`certify`). None is found if the two
+        networks together have too many regions.
     executor
         Any `concurrent.futures.Executor`: shares out regions, plans and the proof. The result does not depend on it.
     progress

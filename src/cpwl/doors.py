@@ -213,8 +213,9 @@ def check_path(path: Any, verb: str) -> None:
 
 
 def check_call(value: Any, name: str = "progress") -> None:
-    """Refuse what is neither None nor can be called."""
-    if value is not None and (not callable(value) or isinstance(value, type) or _is_value(value)):
+    """Refuse what is neither None nor can be called; functions, networks and results are called with a point."""
+    is_value = hasattr(value, "outputs") or hasattr(value, "network")
+    if value is not None and (not callable(value) or isinstance(value, type) or is_value):
         raise InputError(f"`{name}` must be a function to call, or None, not {_given(value)}", name=name)
 
 
@@ -223,11 +224,6 @@ def heard(progress: Callable[[int, int, str], None] | Literal["auto"] | None) ->
     check_call(progress)
     assert progress != "auto"
     return progress
-
-
-def _is_value(value: Any) -> bool:
-    """Functions, networks and what was compiled can be called, too, with a point."""
-    return hasattr(value, "outputs") or hasattr(value, "network")
 
 
 def check_list(value: Any, name: str) -> None:
@@ -261,10 +257,8 @@ def _given(value: Any, shown: bool = False) -> str:
         return "None"
     if isinstance(value, type):
         return f"the class {value.__name__}"
-    if shown and isinstance(value, (str, bool, float, int)) and len(text := _repr(value)) < 50:
+    if shown and isinstance(value, int) and value.bit_length() > 100:
+        return "a long number"
+    if shown and isinstance(value, (str, float, int)) and len(text := repr(value)) < 50:
         return text
     return _article(type(value).__name__)
-
-
-def _repr(value: Any) -> str:
-    return "a long number" if isinstance(value, int) and value.bit_length() > 100 else repr(value)

@@ -17,12 +17,18 @@ from fractions import Fraction
 from typing import Any, TypeVar
 
 import numpy as np
-from flint import fmpq, fmpq_mat
 from numpy.typing import NDArray
 
 from cpwl.doors import check_argument, check_count, check_outside, formerly, within_float64
 from cpwl.errors import InputError, LimitError, counted
-from cpwl.exact.rational import fraction, fraction_array, from_flint, to_flint
+from cpwl.exact.rational import (
+    exact_matrix,
+    fraction,
+    fraction_array,
+    fractions_of,
+    independent,
+    negative_direction,
+)
 from cpwl.function import CPWL
 from cpwl.function.algebra.arithmetic import exactly, pieces_of, plus_affine
 from cpwl.function.algebra.extremes import border_rows, need_convex
@@ -30,7 +36,17 @@ from cpwl.function.answers import Solutions, facts_html, number_text, point_text
 from cpwl.function.questions.extent import Asked, asked
 from cpwl.geometry.bodies import is_bounded
 from cpwl.geometry.polyhedra import Domain
-from cpwl.invariant import Invariance, InvariantSet, Point, is_invariant, law_on, margin_of, maximal_invariant
+from cpwl.invariant import (
+    MOST_STEPS,
+    Invariance,
+    InvariantSet,
+    Point,
+    check_steps,
+    is_invariant,
+    law_on,
+    margin_of,
+    maximal_invariant,
+)
 from cpwl.network import Network
 from cpwl.network.algebra import linear_image
 from cpwl.network.algorithms import side_by_side
@@ -54,7 +70,6 @@ __all__ = [
 # Closed loops, and what they do in several steps.
 
 
-_MOST_STEPS = 10_000
 _F = TypeVar("_F", CPWL, Network)
 
 
@@ -108,19 +123,18 @@ def iterate(f: _F, k: int, *, outside: str = "error") -> _F:
     f
         A map R^n -> R^n.
     k
-        How many steps, from 1 to 10,000.
+        The number of steps, from 1 to 10,000.
     outside
-        For functions, where a step leaves the domain of `f`: "error", with a point that leaves, or "drop" such `x`.
+        For functions, if a step leaves the domain of `f`: "error", with a point that leaves, or "drop" these `x`.
 
     >>> tent = CPWL.from_grid([[0, 1, 2]], [0, 2, 0])
     >>> iterate(tent, 3).num_pieces
     8
     """
     check_argument(f, (CPWL, Network), "iterate")
-    check_count(k, "k", least=1, most=_MOST_STEPS)
+    check_count(k, "k", least=1, most=MOST_STEPS)
     outside = check_outside(outside)
-    if f.inputs != f.outputs:
-        raise InputError(f"only a map R^n -> R^n can be iterated: this one maps R^{f.inputs} to R^{f.outputs}")
+    check_steps(f, "be iterated")
     result = f
     for _ in range(int(k) - 1):
         result = f.compose(result) if isinstance(f, Network) else f.compose(result, outside=outside)
@@ -138,8 +152,7 @@ def equilibria(f: CPWL, *, domain: Domain = None, box: tuple[Any, Any] | None = 
     [[[Fraction(0, 1)], [Fraction(1, 1)]]]
     """
     check_argument(f, CPWL, "equilibria")
-    if f.inputs != f.outputs:
-        raise InputError(f"only a map R^n -> R^n has equilibria: this one maps R^{f.inputs} to R^{f.outputs}")
+    check_steps(f, "have equilibria")
     unit = fraction_array(np.eye(f.dim, dtype=np.int64))
     return plus_affine(f, -unit, [Fraction(0)] * f.dim).solve(0, domain=domain, box=box)
 
@@ -153,7 +166,7 @@ def _matrix(value: Any, rows: int, columns: int, name: str) -> NDArray[np.object
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Decrease:
-    """The maximum of ``V(f(x)) - rate V(x)``; the candidate does not increase iff it is at most `margin`."""
+    """The maximum of ``V(f(x)) - rate V(x)``. The candidate decreases if and only if it is at most `margin`."""
 
     largest: Fraction | float
     point: Point
@@ -192,11 +205,11 @@ def decrease(
     candidate
         A function R^n -> R, or a symmetric matrix `P` for ``V(x) = x'P x``.
     rate
-        1: does it fall; less than 1: does it fall by that factor.
+        1: the candidate must not increase; less than 1: it must decrease by this factor.
     domain, box
         Where; all of the domain of `f` if neither is given.
     margin
-        How much a step may rise: 0, or what the rounding of the system is allowed to cost.
+        The increase that is allowed in a step: 0, or a tolerance for a system with rounded numbers.
 
     >>> half = CPWL.from_grid([[-1, 0, 1]], ["1/2", 0, "1/2"])
     >>> print(decrease(half, [[1]], rate="1/4"))
@@ -205,8 +218,7 @@ def decrease(
     no: it rises, by 1/4, at x = (-1)
     """
     check_argument(f, CPWL, "decrease")
-    if f.inputs != f.outputs:
-        raise InputError(f"only a map R^n -> R^n can be stepped: this one maps R^{f.inputs} to R^{f.outputs}")
+    check_steps(f, "be stepped")
     factor, most = fraction(rate), margin_of(margin)
     if isinstance(candidate, CPWL):
         here = f.restrict(domain=domain, box=box)
@@ -274,31 +286,14 @@ def _faces(tight: NDArray[Any]) -> set[frozenset[int]]:
 
 def _stationary(corners: Point, quadratic: Point, linear: Point) -> Point | None:
     """Where the form is stationary on the flat of a face, if it is strictly concave there."""
-    basis = _independent(corners[1:] - corners[0])
-    hessian = basis @ quadratic @ basis.T
-    if not _is_definite(-hessian):
+    steps = corners[1:] - corners[0]
+    basis = steps[independent(exact_matrix(steps), list(range(len(steps))))]
+    hessian = exact_matrix(basis @ quadratic @ basis.T)
+    if negative_direction(-hessian) is not None:
         return None
-    size = len(hessian)
-    matrix = fmpq_mat(size, size, [to_flint(v) for v in hessian.ravel()])
     slope = basis @ (2 * (quadratic @ corners[0]) + linear)
-    right = fmpq_mat(size, 1, [to_flint(-Fraction(v) / 2) for v in slope])
-    steps = matrix.solve(right)
-    share = np.array([from_flint(steps[k, 0]) for k in range(size)], dtype=object)
+    share = np.array(fractions_of(hessian.solve(exact_matrix(slope[:, None] / Fraction(-2)))), dtype=object)
     return np.asarray(corners[0] + share @ basis)
-
-
-def _is_definite(form: Point) -> bool:
-    """Whether a symmetric matrix is positive definite: all leading minors are positive (Sylvester)."""
-    blocks = (form[:k, :k] for k in range(1, len(form) + 1))
-    return all(fmpq_mat(len(b), len(b), [to_flint(v) for v in b.ravel()]).det() > fmpq(0) for b in blocks)
-
-
-def _independent(vectors: Point) -> Point:
-    """As many of the vectors as are independent, early ones first."""
-    columns = fmpq_mat(vectors.shape[1], vectors.shape[0], [to_flint(v) for v in vectors.T.ravel()])
-    reduced, rank = columns.rref()
-    lead = [next(j for j in range(columns.ncols()) if reduced[r, j] != 0) for r in range(rank)]
-    return vectors[lead]
 
 
 # Sublevel sets ``{x: x'P x <= c}`` of a definite form.
@@ -313,7 +308,7 @@ _SHARES = tuple(Fraction(k, 8) for k in (8, 0, 4, 6, 2, 7, 1, 5, 3))
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SublevelSet:
-    """Whether the sublevel set ``{x: x'P x <= level}`` is invariant; true in a condition if that is proved."""
+    """Whether the sublevel set ``{x: x'P x <= level}`` is invariant; true as a condition if this is proved."""
 
     holds: bool
     level: Fraction
@@ -337,23 +332,20 @@ class SublevelSet:
 def is_sublevel_invariant(f: CPWL, P: Any, level: Any) -> SublevelSet:
     """Whether ``f(x)'P f(x) <= level`` for every `x` with ``x'P x <= level``; `P` is positive definite.
 
-    A yes is proved, a no has a point; where neither is found the question is undecided, a `LimitError`.
+    A yes is proved, and a no has a point. If neither is found, a `LimitError` is raised.
 
     >>> half = CPWL.from_grid([[-1, 0, 1]], ["1/2", 0, "1/2"])
     >>> print(is_sublevel_invariant(half, [[1]], 1))
     yes: the sublevel set is kept, proved on 2 cells
     """
     check_argument(f, CPWL, "is_sublevel_invariant")
-    if f.inputs != f.outputs:
-        raise InputError(
-            f"only a map R^n -> R^n can leave a set invariant: this one maps R^{f.inputs} to R^{f.outputs}"
-        )
+    check_steps(f, "leave a set invariant")
     form, most = _form(P, f.dim, "`P` must be"), fraction(level)
-    if not _is_definite(form) or most <= 0:
+    if negative_direction(exact_matrix(form)) is not None or most <= 0:
         raise InputError("`P` must be positive definite and `level` positive, so that the set has an interior")
     whole = exactly(f)
     need_convex(whole, "the map", "restrict it to a convex part")
-    inverse = _inverse(form)
+    inverse = np.array(fractions_of(exact_matrix(form).inv()), dtype=object).reshape(form.shape)
     for row in border_rows(pieces_of(whole)[1]):
         if row[-1] < 0 or most * (row[:-1] @ inverse @ row[:-1]) > row[-1] ** 2:
             raise InputError(
@@ -391,18 +383,12 @@ def _root_above(value: Fraction) -> Fraction:
     return Fraction(math.isqrt(math.ceil(value * scale**2)) + 1, scale)
 
 
-def _inverse(form: Point) -> Point:
-    n = len(form)
-    found = fmpq_mat(n, n, [to_flint(v) for v in form.ravel()]).inv()
-    return np.array([[from_flint(found[r, c]) for c in range(n)] for r in range(n)], dtype=object)
-
-
 # One report about a control law.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LoopReport:
-    """What is proved about the loop of a plant and a law; true in a condition if the loop is feasible and stable."""
+    """The proved properties of a closed loop; true as a condition if the loop is feasible and stable."""
 
     loop: CPWL
     feasible: Invariance
@@ -446,18 +432,19 @@ def loop_report(
     domain: Domain = None,
     box: tuple[Any, Any] | None = None,
 ) -> LoopReport:
-    """Recursive feasibility and stability of ``x -> A x + B u(x)``, each with its proof or a point against it.
+    """Prove recursive feasibility and stability of ``x -> A x + B u(x)``, or find a point against them.
 
     Parameters
     ----------
     A, B, law
         The plant and the law, as for `closed_loop`.
     P, rate
-        A positive definite matrix: ``V(x) = x'P x`` must fall to at most `rate` < 1 of itself in each step.
+        A positive definite matrix: each step must multiply ``V(x) = x'P x`` by at most `rate` < 1.
     plan
-        The plan (`cpwl.mpc`) whose law this is: its axioms prove stability. Another plant or law is refused.
+        The plan (`cpwl.mpc`) whose law this is: its axioms prove stability. Another plant or law is refused. `A` and
+        `B` are ``plan.loop``, which also steps previous inputs where rates are bounded.
     disturbance
-        What may be added to each step, as for `is_invariant`. Stability is about the loop without it.
+        The disturbance of each step, as for `is_invariant`. Stability is about the loop without it.
     domain, box
         The set; the domain of the law if neither is given.
 
@@ -471,7 +458,8 @@ def loop_report(
     loop = closed_loop(A, B, law)
     if not isinstance(loop, CPWL):
         raise InputError("`law` must be a function; `cpwl.extract` makes one of a network")
-    if P is not None and not (_is_definite(_form(P, loop.dim, "`P` must be")) and fraction(rate) < 1):
+    form = None if P is None else exact_matrix(_form(P, loop.dim, "`P` must be"))
+    if form is not None and (negative_direction(form) is not None or fraction(rate) >= 1):
         raise InputError("`P` must be positive definite and `rate` less than 1: otherwise nothing converges")
     if plan is not None:
         _check_plan(plan, A, B, law)
@@ -485,15 +473,15 @@ def loop_report(
 
 def _check_plan(plan: Any, A: Any, B: Any, law: CPWL) -> None:
     """Refuse a plan of another plant, and a law that is not known to be the optimiser of its program."""
-    if (fraction_array(A) != plan.A).any() or (fraction_array(B) != plan.B).any():
-        raise InputError("the plan is one of another plant: its `A` and `B` are different")
+    if any((fraction_array(given) != own).any() for given, own in zip((A, B), plan.loop, strict=True)):
+        raise InputError("the plan is one of another plant: `plan.loop` has the matrices of its parameters")
     known = None if law.known is None else law.known.optimal
     if (
         known is None
         or known.outputs != tuple(range(plan.inputs))
         or any(
-            [from_flint(v) for v in getattr(known.program, name).entries()] != list(fraction_array(value).ravel())
+            fractions_of(getattr(known.program, name)) != list(fraction_array(value).ravel())
             for name, value in plan.program.items()
         )
     ):
-        raise InputError("this is not known to be the law of the plan, to which its axioms apply: use `plan.solve()`")
+        raise InputError("the axioms of a plan apply to its own law only: use the result of `plan.solve()`")

@@ -13,22 +13,6 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-__all__ = [
-    "ConstructionError",
-    "CpwlError",
-    "CpwlWarning",
-    "InputError",
-    "InternalError",
-    "LimitError",
-    "ProofError",
-    "SolverError",
-    "available_memory",
-    "check_memory",
-    "counted",
-    "printable",
-    "rare_collection",
-]
-
 _LONGEST = 2000  # characters of a message
 
 
@@ -99,17 +83,15 @@ class CpwlWarning(UserWarning):
 
 
 _COLLECTION = Lock()
-_THRESHOLDS: list[
-    tuple[int, int, int]
-] = []  # one for each thread inside `rare_collection`, the first as it was outside
+# One for each thread inside `rare_collection`, the first as it was outside.
+_THRESHOLDS: list[tuple[int, int, int]] = []
 _CGROUP = Path("/sys/fs/cgroup")
 _MEMINFO = Path("/proc/meminfo")
 
 
 def available_memory() -> float:
     """Bytes that this process may still use, as far as the system says: infinite if it does not."""
-    free = [_free_in_system(), _free_in_group()]
-    return min(free)
+    return min(_free_in_system(), _free_in_group())
 
 
 @contextmanager

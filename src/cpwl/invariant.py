@@ -27,12 +27,18 @@ from cpwl.function.algebra.arithmetic import exactly, function_of, pieces_of
 from cpwl.function.algebra.extremes import border_rows, need_convex
 from cpwl.function.answers import facts_html, number_text, point_text
 from cpwl.function.questions.extent import Asked, asked
-from cpwl.geometry.bodies import is_bounded, solid, stacked, volume_of
+from cpwl.geometry.bodies import body_of, is_bounded, solid, stacked, volume_of
 from cpwl.geometry.polyhedra import Domain, Polyhedra, Polyhedron, as_domain
 from cpwl.geometry.probe import Probe
 
-_MOST_STEPS = 10_000
+MOST_STEPS = 10_000
 Point = NDArray[np.object_]
+
+
+def check_steps(f: Any, can: str) -> None:
+    """Refuse what is not a map of a space into itself."""
+    if f.inputs != f.outputs:
+        raise InputError(f"only a map R^n -> R^n can {can}: this one maps R^{f.inputs} to R^{f.outputs}")
 
 
 def margin_of(value: Any) -> Fraction:
@@ -82,7 +88,7 @@ def _adds_up(rows: Point, share: dict[int, Fraction], goal: Point, right: Any) -
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Invariance:
-    """Whether a set is kept; true in a condition if that is proved."""
+    """Whether a set is invariant; true as a condition if this is proved."""
 
     holds: bool
     set: Polyhedron
@@ -118,7 +124,7 @@ class Invariance:
     def check(self) -> None:
         """Check the proof, sum by sum, in rationals; `InternalError` if a sum is wrong.
 
-        That the cells cover the set is what makes the map a function: `CPWL.doctor` proves it.
+        `CPWL.doctor` proves that the cells cover the set.
         """
         target = primitive(self.set.integer())
         room = [self.margin * int(np.abs(row[:-1]).sum()) for row in target]
@@ -142,7 +148,7 @@ def is_invariant(
     margin: Any = 0,
     disturbance: Domain = None,
 ) -> Invariance:
-    """Whether ``f(x)`` is in the set for every `x` in it: the set ``A x <= b``, a box, or the whole domain of `f`.
+    """Decide whether ``f(x)`` is in the set for every `x` in it: the set ``A x <= b``, a box, or the domain of `f`.
 
     The set must be bounded, and `f` defined on all of it. With a `margin`, ``f(x)`` may leave each row of the set by as
     much as moving every coordinate by `margin` does: for systems whose numbers were rounded. The answer says by how
@@ -171,7 +177,8 @@ def is_invariant(
             raise InputError(f"the disturbances are {'empty' if wrong == 'infeasible' else 'not bounded'}")
     steps, excess = [], []
     for i in range(len(about.bodies)):
-        best, step = _step(about, i, target)
+        first, last = about.bodies.polyhedra.start[i : i + 2]
+        best, step = _step(about.bodies.rows[first:last], law_on(about, i), target)
         steps.append(step)
         for row, one, push in zip(target, best, pushed, strict=True):
             assert one.value is not None
@@ -199,16 +206,13 @@ def is_invariant(
 
 def _on_set(f: CPWL, domain: Domain, box: tuple[Any, Any] | None) -> tuple[Asked, Polyhedron]:
     """The cells of a map on a bounded set on which it is defined, and the set."""
-    if f.inputs != f.outputs:
-        raise InputError(
-            f"only a map R^n -> R^n can leave a set invariant: this one maps R^{f.inputs} to R^{f.outputs}"
-        )
+    check_steps(f, "leave a set invariant")
     whole = exactly(f)
     need_convex(whole, "the map", "restrict it to a convex part")
     border = border_rows(pieces_of(whole)[1])
     body = as_domain(domain, f.dim, box=box)
     if body is None:
-        body = stacked(border, np.array([0, len(border)]))[0]
+        body = body_of(border)
     else:
         _check_defined(body, border)
     return asked(whole, body), body
@@ -224,13 +228,10 @@ def _check_defined(body: Polyhedron, border: Point) -> None:
             raise InputError(f"the map is not defined at x = {point_text(point)}, a point of the set", point=point)
 
 
-def _step(about: Asked, i: int, target: Point) -> tuple[list[Optimum], Step]:
+def _step(rows: Point, law: tuple[Point, Point], target: Point, part: int = 0) -> tuple[list[Optimum], Step]:
     """The largest value of each row of the target on the image of a cell, and what proves it."""
-    first, last = about.bodies.polyhedra.start[i : i + 2]
-    rows = about.bodies.rows[first:last]
-    gradient, offset = law_on(about, i)
-    best = [maximize(rows, list(fraction_array(row[:-1]) @ gradient)) for row in target]
-    return best, Step(rows, gradient, offset, tuple(one.multipliers or {} for one in best))
+    best = [maximize(rows, list(fraction_array(row[:-1]) @ law[0])) for row in target]
+    return best, Step(rows, *law, tuple(one.multipliers or {} for one in best), part)
 
 
 # The largest invariant set.
@@ -242,7 +243,7 @@ def _step(about: Asked, i: int, target: Point) -> tuple[list[Optimum], Step]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class InvariantSet:
-    """The largest invariant set: polytopes whose interiors do not meet, none if no set with an interior is kept."""
+    """The largest invariant set: polytopes with disjoint interiors; none if no set with interior is invariant."""
 
     parts: tuple[Polyhedron, ...]
     steps: int
@@ -300,7 +301,7 @@ def maximal_invariant(
     1 part, volume 7/2, found in 1 step, proved on 1 cell
     """
     check_argument(f, CPWL, "maximal_invariant")
-    check_count(max_steps, "max_steps", least=1, most=_MOST_STEPS)
+    check_count(max_steps, "max_steps", least=1, most=MOST_STEPS)
     about, body = _on_set(f, domain, box)
     if not is_bounded(about.bodies):
         raise InputError("the set is not bounded")
@@ -312,7 +313,7 @@ def maximal_invariant(
         kept, lost = _mapped_into(cells, laws, parts)
         if not lost:
             polyhedra = _stack(parts)
-            steps = tuple(_proof(rows, laws[i], parts[j], j) for rows, i, j in kept)
+            steps = tuple(_step(rows, laws[i], parts[j], j)[1] for rows, i, j in kept)
             found = InvariantSet(tuple(polyhedra), number, _volume(parts), steps)
             found.check()
             return found
@@ -375,8 +376,3 @@ def _merged(cells: list[Point]) -> list[Point]:
     zero[..., -1] = 1
     found = function_of(bodies, zero, None).polyhedra
     return [primitive(part.integer()) for part in found]
-
-
-def _proof(rows: Point, law: tuple[Point, Point], target: Point, j: int) -> Step:
-    shares = (maximize(rows, list(fraction_array(row[:-1]) @ law[0])).multipliers or {} for row in target)
-    return Step(rows, *law, tuple(shares), j)

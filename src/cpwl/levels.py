@@ -51,18 +51,18 @@ class Level:
     @property
     def data(self) -> dict[str, Any]:
         """The row as plain numbers and words."""
-        made, near = self.compiled, self.compiled.within
-        assert near is not None
-        proof = made.certificate
+        made, proof = self.compiled, self.compiled.certificate
+        assert made.within is not None
+        near = made.within.data
         return {
             "within": self.within,
             "neurons": made.sizes.neurons,
             "layers": made.sizes.depth,
             "bytes": self.bytes,
-            "distance": str(near.distance.largest),
+            "distance": near["distance"],
             "share": self.share,
-            "point": [str(v) for v in near.distance.point],
-            "proposal": near.proposal,
+            "point": near["point"],
+            "proposal": near["proposal"],
             "proved": None if proof is None else proof.proved,
             "kind": None if proof is None else proof.kind,
         }
@@ -178,7 +178,7 @@ def tradeoff(
     certify
         Prove every row; the stand-alone checker decides. Distances are exact in any case.
     weights
-        The weights that distances and proofs are about: the exact ones, or those of a file, rounded to this type.
+        The weights for distances and proofs: the exact ones, or those of a file, rounded to this type.
     train, executor, progress
         As in `compile`.
 

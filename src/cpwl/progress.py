@@ -52,7 +52,7 @@ def progress_bar(*, delay: float = 1.0) -> Iterator[Progress]:
     ...     progress(1, 2, "rows")
     """
     if not sys.stderr.isatty() and not _is_notebook():
-        yield _ignore
+        yield lambda _done, _total, _what: None
         return
     bar = _bar()
     began, task, title = monotonic(), None, ""
@@ -80,10 +80,6 @@ def progress_bar(*, delay: float = 1.0) -> Iterator[Progress]:
     finally:
         timer.cancel()
         bar.stop()
-
-
-def _ignore(_done: int, _total: int, _what: str) -> None:
-    pass
 
 
 def _bar() -> Any:

@@ -57,10 +57,11 @@ def cheapest_choice(
     high: NDArray[np.float64],
     start: NDArray[np.int64],
     options: dict[str, Any],
-) -> NDArray[np.int64] | None:
-    """Columns of small total cost with ``low <= rows . x <= high`` where `x` is 1 on them; None if none was found.
+) -> NDArray[np.int64]:
+    """Columns of small total cost with ``low <= rows . x <= high`` where `x` is 1 on them.
 
-    `start` is a choice that is known to do; `options` are those of HiGHS, such as a limit on nodes.
+    `start` is a choice that is known to do, and stays where none is found that is no dearer; `options` are those of
+    HiGHS, such as a limit on nodes.
 
     >>> table = csr_array([[1.0, 1.0, 0.0], [0.0, 1.0, 1.0]])
     >>> ones = np.ones(2)
@@ -75,8 +76,11 @@ def cheapest_choice(
     known.col_value = np.isin(np.arange(columns), start).astype(np.float64).tolist()
     highs.setSolution(known)
     highs.run()
-    found = np.array(highs.getSolution().col_value)
-    return np.flatnonzero(found > 0.5) if len(found) == columns else None
+    taken = np.array(highs.getSolution().col_value) > 0.5
+    if len(taken) != columns or cost[taken].sum() > cost[start].sum():
+        return start
+    sums = rows @ taken.astype(np.float64)
+    return np.flatnonzero(taken) if bool(((sums > low - 0.5) & (sums < high + 0.5)).all()) else start
 
 
 _MOST = 600  # points or members up to which the MIP is asked: beyond, it takes most of the time and saves 0.2 percent
@@ -144,20 +148,14 @@ def _mip(
     alone: NDArray[np.bool_],
     start: NDArray[np.int64],
 ) -> NDArray[np.int64]:
-    """The cheapest cover, or the best one found within the limits; at worst the one given."""
+    """The cheapest cover, or the best one found within the limits."""
     packed = csr_array(table @ diags_array(alone.astype(np.float64)))
     packed.eliminate_zeros()
     packed = packed[np.diff(packed.indptr) > 1]
-    infinite = np.full(table.shape[0], np.inf)
     low = np.concatenate([np.ones(table.shape[0]), np.full(packed.shape[0], -np.inf)])
-    high = np.concatenate([infinite, np.ones(packed.shape[0])])
+    high = np.concatenate([np.full(table.shape[0], np.inf), np.ones(packed.shape[0])])
     options = _OPTIONS | {"mip_max_nodes": 20 + _NODES // table.shape[0]}
-    found = cheapest_choice(cost, csr_array(vstack([table, packed])), low, high, start, options)
-    if found is None:
-        return start
-    taken = np.isin(np.arange(len(cost)), found).astype(np.float64)
-    valid = bool((table @ taken > 0.5).all()) and bool((packed @ taken < 1.5).all())
-    return found.astype(np.int64) if valid and cost[found].sum() <= cost[start].sum() else start
+    return cheapest_choice(cost, csr_array(vstack([table, packed])), low, high, start, options)
 
 
 # Sets that hold every member exactly once: greedily, then by a binary program if there are not too many.
@@ -184,10 +182,8 @@ def exact_cover(members: list[tuple[int, ...]], cost: NDArray[np.float64]) -> li
     start = _greedy_exact(members, cost)
     if not members or len(numbers) > _MOST:
         return start
-    found = _mip_exact(table, cost, start)
-    taken = np.isin(np.arange(len(members)), found).astype(np.float64)
-    once = np.asarray(table @ taken) == 1.0
-    return found if bool(once.all()) and cost[found].sum() <= cost[start].sum() else start
+    ones = np.ones(len(numbers))
+    return [*map(int, cheapest_choice(cost, table, ones, ones, np.array(start, dtype=np.int64), _EXACT_OPTIONS))]
 
 
 def _greedy_exact(members: list[tuple[int, ...]], cost: NDArray[np.float64]) -> list[int]:
@@ -212,13 +208,6 @@ def _greedy_exact(members: list[tuple[int, ...]], cost: NDArray[np.float64]) -> 
             sets[u] -= gone
             heapq.heappush(waiting, (len(sets[u]), u))
     return sorted(chosen)
-
-
-def _mip_exact(table: csr_array[Any, tuple[int, int]], cost: NDArray[np.float64], start: list[int]) -> list[int]:
-    """The cheapest exact cover, or the best one found within the limits."""
-    ones = np.ones(table.shape[0])
-    found = cheapest_choice(cost, table, ones, ones, np.array(start, dtype=np.int64), _EXACT_OPTIONS)
-    return start if found is None else found.tolist()
 
 
 # Few sets that cover everything, where sets come in families: the parallel planes of a grid, say.
@@ -251,11 +240,8 @@ def family_cover(
     best = _best_greedy(sets, family)
     count = len(set(best.values()))
     small = sum(map(len, sets.values())) <= _FEW if seed else len(best) <= _SMALL
-    if count > 1 and small:
-        found = _binary_program(sets, best, seed)
-        if found is not None and len(set(found.values())) < count:
-            return found
-    return best
+    found = _binary_program(sets, best, seed) if count > 1 and small else best
+    return found if len(set(found.values())) < count else best
 
 
 def _best_greedy(sets: Mapping[S, Sequence[int]], family: Callable[[S], Hashable]) -> dict[int, S]:
@@ -312,7 +298,7 @@ def _assigned(sets: Mapping[S, Sequence[int]], taken: Iterable[S]) -> dict[int, 
     return dict(sorted(chosen.items()))
 
 
-def _binary_program(sets: Mapping[S, Sequence[int]], known: Mapping[int, S], seed: int) -> dict[int, S] | None:
+def _binary_program(sets: Mapping[S, Sequence[int]], known: Mapping[int, S], seed: int) -> dict[int, S]:
     """The fewest sets that a search of few nodes finds, from a known cover on."""
     keys = [key for key in sets if len(sets[key])]
     elements = sorted({e for key in keys for e in sets[key]})
@@ -328,8 +314,5 @@ def _binary_program(sets: Mapping[S, Sequence[int]], known: Mapping[int, S], see
     options = {"mip_max_nodes": 1 if seed else _FAMILY_NODES, "mip_rel_gap": 0.05 if seed else 0.0}
     low, high = np.ones(len(elements)), np.full(len(elements), np.inf)
     found = cheapest_choice(cost, holds, low, high, start, options)
-    if found is None:
-        return None
     taken = sorted(found.tolist(), key=lambda k: (-len(sets[keys[k]]), k))
-    chosen = _assigned(sets, [keys[k] for k in taken])
-    return chosen if len(chosen) == len(elements) else None
+    return _assigned(sets, [keys[k] for k in taken])

@@ -33,7 +33,7 @@ from typing import Any, NamedTuple
 from cpwl_check.budget import Refused, each, long, longest, need, share, spend, work
 from cpwl_check.cones import Cone, dot, minus, mix, piece_cone, region, show
 from cpwl_check.pieces import Form, Law, Layers, Piece, half_space, over_one
-from cpwl_check.reading import Rational, read
+from cpwl_check.reading import Rational, read, read_proof
 
 Steps = dict[frozenset[int], int]  # a sum of factors times products of indicators of half-spaces, see `Atom.side`
 Jumps = dict[int, tuple[Steps, Fraction]]  # one for each plane, and what it is to be multiplied with
@@ -582,9 +582,8 @@ def check_piece(piece: Piece, cone: Cone, known: Known, j: int) -> None:
 def bends(law: Law, layers: Layers, proof: Any) -> Fraction:
     """0, if the proof shows that the network is the function on every piece."""
     n = law.n
-    head = {"format": "cpwl-proof", "version": 1, "kind": "bends", "inputs": n, "error_bound": 0}
     body = {"planes": [[Rational, n + 1]], "limits": [[Rational, n + 1]], "roles": [[Any]]}
-    *_, planes, limits, roles = read(proof, head | body, "proof")
+    _, planes, limits, roles = read_proof(proof, "bends", n, 0, body)
     need(all(any(row[:-1]) for row in planes), "planes", "one has no slope")
     fits = [len(x) for x in roles] == [len(x) for x in layers[1:-1]]
     need(fits, "roles", "there is not one for each neuron")

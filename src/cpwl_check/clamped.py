@@ -25,9 +25,9 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from cpwl_check.budget import each, long, need, share, spend
-from cpwl_check.cones import Cone, dot, outside, piece_cone, region, show
-from cpwl_check.pieces import Law, Layers, Piece, common, half_space, over_one
-from cpwl_check.reading import Rational, read
+from cpwl_check.cones import Cone, dot, outside, overlap, piece_cone, region, show
+from cpwl_check.pieces import Law, Layers, Piece, common, half_space, laws_of, over_one
+from cpwl_check.reading import Rational, read, read_proof
 
 Row = list[int]  # an affine function, by integer multiples of its coefficients, or a point
 LIMIT = 20000  # regions into which one question may be cut
@@ -86,25 +86,17 @@ class Halves:
     def __init__(self, layers: list[list[Neuron]], n: int) -> None:
         self.layers, self.n, self.top = layers, n, len(layers) - 2
 
-    def value(self, l: int, i: int, x: Row, known: dict[Any, int]) -> int:
-        """Of a neuron of layer `l` at a point; with layer 0 for inputs that is one of its coordinates."""
+    def value(self, l: int, i: int, x: Row, known: dict[Any, int], most: bool = False) -> int:
+        """Of a neuron of layer `l` at a point, of layer -1 a coordinate. With `most` a bound above, sublinear: at a sum
+        of points it is at most the sum of what it is at each."""
         if l < 0:
             return x[i]
         if (l, i) not in known:
             terms, bias, _ = self.layers[l][i]
             spend(1 + len(terms), "halves")
-            known[l, i] = max(0, bias * x[-1] + sum(c * self.value(l - 1, j, x, known) for j, c in terms))
+            read = (c * self.value(l - 1, j, x, known, most) for j, c in terms if c > 0 or l == 0 or not most)
+            known[l, i] = max(0, bias * x[-1] + sum(read))
             spend(len(terms) * long(known[l, i]), "halves")
-        return known[l, i]
-
-    def most(self, l: int, i: int, x: Row, known: dict[Any, int]) -> int:
-        """A bound above, sublinear: at a sum of points it is at most the sum of what it is at each."""
-        if l == 0:
-            return self.value(l, i, x, known)
-        if (l, i) not in known:
-            terms, bias, scale = self.layers[l][i]
-            spend(1 + len(terms) * (1 + long(scale)), "halves")
-            known[l, i] = max(0, bias * x[-1] + sum(c * self.most(l - 1, j, x, known) for j, c in terms if c > 0))
         return known[l, i]
 
     def reads(self, l: int, i: int, cone: Cone, known: dict[Any, Any]) -> tuple[Row | None, Row]:
@@ -150,13 +142,13 @@ class Halves:
             spend(len(generators) * (3 + len(terms)), where)
             for g in generators:
                 bound: dict[Any, int] = {}
-                high = dot(rest, g) + sum(c * self.most(self.top - 1, j, g, bound) for j, c, _ in bent if c > 0)
+                high = dot(rest, g) + sum(c * self.value(self.top - 1, j, g, bound, True) for j, c, _ in bent if c > 0)
                 worst, at, above = (high, g, bound) if high > worst else (worst, at, above)
             if worst:
                 real: dict[Any, int] = {}
                 lost = [-c * self.value(self.top - 1, j, at, real) for j, c, _ in bent]
                 lost = [
-                    v + max(c, 0) * self.most(self.top - 1, j, at, above)
+                    v + max(c, 0) * self.value(self.top - 1, j, at, above, True)
                     for v, (j, c, _) in zip(lost, bent, strict=True)
                 ]
                 need(worst <= sum(lost), where, f"half {i} is too large at {show(at)}", [at])
@@ -229,19 +221,12 @@ def height(halves: Halves, i: int, x: Row) -> Fraction:
 
 def need_apart(bumps: list[Bump]) -> None:
     """Bumps that one neuron takes lie in boxes that do not overlap."""
-    boxes: dict[int, list[list[list[Fraction]]]] = defaultdict(list)
+    boxes: dict[int, list[Any]] = defaultdict(list)
     for bump in bumps:
         corners = [place(x) for triangle in bump.triangles for x in triangle.corners]
-        boxes[bump.neuron].append([[f(axis) for axis in zip(*corners, strict=True)] for f in (min, max)])
+        boxes[bump.neuron].append([(min(axis), max(axis)) for axis in zip(*corners, strict=True)])
     for neuron, own in boxes.items():
-        own.sort()
-        for k, (low, high) in enumerate(own):
-            for other, top in (own[j] for j in range(k + 1, len(own))):
-                spend(1, f"neuron {neuron}")
-                if other[0] >= high[0]:
-                    break  # they are sorted by where they begin
-                apart = other[1] >= high[1] or top[1] <= low[1]
-                need(apart, f"neuron {neuron}", "two of its bumps overlap")
+        need(overlap(list(zip(own, own, strict=True))) is None, f"neuron {neuron}", "two of its bumps overlap")
 
 
 def combine(layers: Layers, bumps: list[Bump]) -> list[tuple[Fraction, list[Fraction]]]:
@@ -311,7 +296,7 @@ def place(x: Row) -> list[Fraction]:
 
 def check_piece(piece: Piece, cone: Cone, sums: Any, near: list[tuple[int, Triangle]], j: int) -> None:
     """On the piece, cut where triangles end inside it, every output has its law."""
-    todo = [cone]
+    todo, laws = [cone], laws_of(piece)
     for part in each(todo, LIMIT, f"piece {j}", f"this is not shown with {LIMIT} regions"):
         inside: dict[int, Triangle] = {}
         cut: Row | None = None
@@ -331,30 +316,18 @@ def check_piece(piece: Piece, cone: Cone, sums: Any, near: list[tuple[int, Trian
             for b, triangle in inside.items():
                 factor = factors[b] / triangle.divisor
                 total = [x + factor * y for x, y in zip(total, triangle.law, strict=True)]
+            law, d = laws[o]
             for x in part.generators():
-                same = sum(v * y for v, y in zip(total, x, strict=True)) == law_at(piece, o, x)
+                same = sum(v * y for v, y in zip(total, x, strict=True)) * d == dot(law, x)
                 where = f"output {o}, piece {j}"
                 need(same, where, f"network and function differ at {show(x)}", [x])
-
-
-def law_at(piece: Piece, o: int, x: Row) -> Fraction:
-    law, d = piece.laws[o]
-    if not piece.corners:
-        return Fraction(dot(law, x), d)
-    total = Fraction(0)
-    for k, value in enumerate(law):
-        u, v = piece.corners[k - 2], piece.corners[k - 1]
-        row = [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]]
-        total += Fraction(value * dot(row, x) * piece.scale, d * dot(row, piece.corners[k]))
-    return total
 
 
 def clamped(law: Law, layers: Layers, proof: Any) -> Fraction:
     """0, if the proof shows that the network is the function on every piece."""
     n = law.n
-    head = {"format": "cpwl-proof", "version": 1, "kind": "clamped", "inputs": 2, "error_bound": 0}
     body = {"limits": [[Rational, 3]], "points": [[Rational, 2]], "bumps": [Any]}
-    *_, limits, places, entries = read(proof, head | body, "proof")
+    _, limits, places, entries = read_proof(proof, "clamped", 2, 0, body)
     need(n == 2 and 4 <= len(layers) < 100, "network", "it needs two inputs, and three hidden layers or more")
     rows = [half_space(row)[0] for row in limits]
     points = [over_one([*x, 1])[0] for x in places]

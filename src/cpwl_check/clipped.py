@@ -23,22 +23,20 @@ from fractions import Fraction
 from typing import Any
 
 from cpwl_check.budget import need, spend, total
-from cpwl_check.pieces import Bound, Form, Law, Layers, need_inside
-from cpwl_check.reading import Rational, read
+from cpwl_check.pieces import Bound, Form, Law, Layers, need_inside, pair
+from cpwl_check.reading import Rational, read_proof
 
 
 def clipped(law: Law, layers: Layers, proof: Any, decide: Callable[[Law, Layers, Any], Bound]) -> Bound:
     """The proven bound: the network behind has a proof of its own, and the two layers before it move x into the box."""
     n = law.n
-    head = {"format": "cpwl-proof", "version": 1, "kind": "clipped", "inputs": n, "error_bound": Rational}
-    *_, stated, box, inner = read(proof, head | {"box": {str: Any}, "proof": {str: Any}}, "proof")
+    stated, box, inner = read_proof(proof, "clipped", n, Rational, {"box": {str: Any}, "proof": {str: Any}})
     need(inner.get("kind") != "clipped", "proof.proof", "it must be of another kind")
     low, high = clipping(layers, n)
     behind = network_behind(layers, high, n)
     spend(sum(len(form) for layer in layers for form in layer), "network")
-    shown = decide(law, behind, inner)
+    level, growth = pair(decide(law, behind, inner))
     within = [*map(Fraction, sum(zip(*(need_inside(box, n, law.pieces) or []), strict=True), ()))]
-    level, growth = shown if isinstance(shown, tuple) else (shown, Fraction(0))
     reach = max(map(abs, within))
     apart = max(abs(x - y) for x, y in zip(low + high, within, strict=True))
     least = level + growth * reach + (apart * slope(behind, n) if apart else 0)

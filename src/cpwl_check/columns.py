@@ -40,14 +40,15 @@ three, whose a' = a - p_1 is compared next: then s(s(a) - p_1) = s(a - p_1). (f)
 passes a layer.
 """
 
+import functools
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import pairwise, product
 from typing import Any, NamedTuple
 
 from cpwl_check.budget import need, spend, total
-from cpwl_check.pieces import Form, Forms, Law, Layers
-from cpwl_check.reading import Rational, read
+from cpwl_check.pieces import Form, Forms, Law, Layers, plus
+from cpwl_check.reading import Rational, read_proof
 
 Sum = dict[Any, int]  # whole multiples of ("A", c), ("B", c), "K", or of neurons of a layer, by their numbers
 Place = tuple[int, ...]
@@ -76,9 +77,8 @@ class Grid(NamedTuple):
 
 def columns(law: Law, layers: Layers, proof: Any) -> Fraction:
     """0, if the network is the function on every piece; or `Refused`."""
-    head = {"format": "cpwl-proof", "version": 1, "kind": "columns", "inputs": law.n, "error_bound": 0}
     shape = {"axis": range(law.n), "axes": [[Rational], law.n], "bases": [Rational, law.outputs]}
-    *_, axis, axes, bases = read(proof, head | shape, "proof")
+    _, axis, axes, bases = read_proof(proof, "columns", law.n, 0, shape)
     order = [*(i for i in range(law.n) if i != axis), axis]
     axes = read_axes(axes)
     values = read_grid(law, axes)
@@ -270,11 +270,7 @@ def one_round(values: list[Sum], d: Sum, neurons: list[Sum]) -> tuple[list[Sum],
 
 
 def mix(*parts: tuple[int, Sum]) -> Sum:
-    mixed: Sum = {}
-    for factor, part in parts:
-        for key, value in part.items():
-            mixed[key] = mixed.get(key, 0) + factor * value
-    return {key: value for key, value in mixed.items() if value}
+    return functools.reduce(lambda mixed, part: plus(mixed, *part), parts, Sum())
 
 
 def check_first(grid: Grid, known: list[Any], layer: Forms) -> None:

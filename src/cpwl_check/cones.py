@@ -5,10 +5,10 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 from operator import and_, mul
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from cpwl_check.budget import Refused, Undecided, aside, longest, spend, work
-from cpwl_check.pieces import Law, Piece, over_one
+from cpwl_check.pieces import Law, Piece, Vector, over_one, solved
 
 
 def dot(u: Sequence[int], v: Sequence[int]) -> int:
@@ -111,6 +111,16 @@ def piece_cone(piece: Piece, n: int) -> Cone:
     return simplex_cone(piece.corners) if piece.corners else region(n, [row for row, _ in piece.rows.values()])
 
 
+def rows_and_laws(piece: Piece) -> tuple[list[list[int]], list[Vector]]:
+    """The rows of a piece, which are at least 0 on it, and the coefficients of its laws."""
+    if not piece.corners:
+        return [row for row, _ in piece.rows.values()], piece.laws
+    count, outputs = len(piece.corners), len(piece.laws)
+    units: list[Vector] = [([int(i == j) for j in range(count)], 1) for i in range(count)]
+    found = solved(piece._replace(laws=[*piece.laws, *units]))
+    return [mix(1, row, 0, row) for row, _ in found[outputs:]], found[:outputs]
+
+
 def outside(part: Cone, bodies: list[list[list[int]]]) -> list[Cone]:
     """Convex parts that cover what some bodies, each given by rows that are at least 0 on it, leave of a region."""
     rest = [part]
@@ -124,6 +134,19 @@ def outside(part: Cone, bodies: list[list[list[int]]]) -> list[Cone]:
             parts += [part] if min(sides, default=0) < 0 else []
         rest = parts
     return rest
+
+
+def overlap(boxes: list[tuple[list[tuple[Any, Any]], Any]]) -> tuple[Any, Any] | None:
+    """The names of two boxes whose insides meet; None if there are none. A box is given by its ends on each axis."""
+    order = sorted(boxes)
+    for place, (box, one) in enumerate(order):
+        for other, two in (order[i] for i in range(place + 1, len(order))):
+            if other[0][0] >= box[0][1]:
+                break  # they are sorted by where they begin
+            spend(2 * len(box), "boxes")
+            if all(a[0] < b[1] and b[0] < a[1] for a, b in zip(box, other, strict=True)):
+                return one, two
+    return None
 
 
 # --- What the statement is about --------------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ from cpwl_check.clipped import clipped
 from cpwl_check.columns import columns
 from cpwl_check.cones import need_substance, region
 from cpwl_check.expression import expression
+from cpwl_check.fold import fold
 from cpwl_check.integer import integer
 from cpwl_check.line import line
 from cpwl_check.multiplexed import multiplexed
@@ -53,6 +54,7 @@ HOLDING: dict[str, Callable[[Law, Layers, Any, Decide], Bound]] = {
     "clipped": clipped,
     "optimal": optimal,
     "sums": sums,
+    "fold": fold,
     "integer": integer,
 }
 KINDS = (*PLAIN, *HOLDING)

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 from cpwl_check.budget import long, need, spend
 from cpwl_check.pieces import Form, Law, Layers, Piece, Short, Vector, need_inside, over_one, plus
-from cpwl_check.reading import Rational, read
+from cpwl_check.reading import Rational, read, read_proof
 
 Interval = tuple[Rational, Rational]
 
@@ -219,10 +219,10 @@ class Claim(NamedTuple):
 def expression(law: Law, layers: Layers, proof: Any) -> Fraction:
     """The proven bound of ``|network - function|``."""
     n, outputs, pieces = law.n, law.outputs, law.pieces
-    head = {"format": "cpwl-proof", "version": 1, "kind": "expression", "inputs": n, "error_bound": Rational}
     body = {"components": [[Rational, n + 1]], "values": [Any], "output": [Any, outputs], "box": Any}
     trees = {"below": [[Any, len(pieces)], outputs], "reach": [[Any, len(pieces)], outputs]}
-    *_, stated, components, listed, output, box, below, reach = read(proof, head | body | trees, "proof")
+    shape = body | trees
+    stated, components, listed, output, box, below, reach = read_proof(proof, "expression", n, Rational, shape)
     circuit = Circuit(n, need_inside(box, n, pieces))
     values = read_values(components, listed, circuit)
     meant = read(output, [range(len(values))], "output")

@@ -22,17 +22,16 @@ from typing import Any
 
 from cpwl_check.budget import long, need, spend
 from cpwl_check.pieces import Bound, Law, Layers
-from cpwl_check.reading import Rational, read
+from cpwl_check.reading import Rational, read_proof
 
 Whole = dict[int, int]  # a form with integers
 
 
 def integer(law: Law, layers: Layers, proof: Any, decide: Callable[[Law, Layers, Any], Bound]) -> Bound:
     """The proven bound: that of the proof inside, if the integers compute what the network does."""
-    head = {"format": "cpwl-proof", "version": 1, "kind": "integer", "inputs": law.n, "error_bound": Any}
     sizes = {"weights": Any, "accumulator": Any, "bits": range(2, 33), "fraction": range(32)}
     more = {"scales": [[Rational]], "proof": {str: Any}}
-    *_, weights, accumulator, bits, fraction, scales, inner = read(proof, head | sizes | more, "proof")
+    _, weights, accumulator, bits, fraction, scales, inner = read_proof(proof, "integer", law.n, Any, sizes | more)
     need(weights in (8, 16), "proof.weights", "this must be 8 or 16")
     need(accumulator in (32, 64), "proof.accumulator", "this must be 32 or 64")
     need(inner.get("kind") != "integer", "proof.proof", "it must be of another kind")

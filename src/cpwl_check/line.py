@@ -20,7 +20,7 @@ from typing import Any
 from cpwl_check.budget import Refused, long, need, spend
 from cpwl_check.cones import region
 from cpwl_check.pieces import Form, Law, Layers, Piece, over_one
-from cpwl_check.reading import Rational, read
+from cpwl_check.reading import Rational, read_proof
 
 Affine = list[Fraction]  # an affine function of x: its slopes, and its value at 0
 
@@ -155,8 +155,7 @@ class Walk:
 def line(law: Law, layers: Layers, proof: Any) -> Fraction:
     """0, if the network is the function on every piece; or `Refused`."""
     n = law.n
-    head = {"format": "cpwl-proof", "version": 1, "kind": "line", "inputs": n, "error_bound": 0}
-    *_, direction = read(proof, head | {"direction": [Rational, n]}, "proof")
+    _, direction = read_proof(proof, "line", n, 0, {"direction": [Rational, n]})
     need(any(direction), "direction", "it is 0")
     a = [Fraction(v) for v in direction]
     walk = Walk(a, layers)

@@ -10,7 +10,6 @@ import math
 import sys
 from collections import Counter
 from collections.abc import Callable
-from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -21,8 +20,8 @@ from cpwl_check.decide import check, is_network
 from cpwl_check.integer import exactness
 from cpwl_check.near import unavoidable
 from cpwl_check.optimal import is_definite, read_program
-from cpwl_check.pieces import Bound, Law, read_function, solved
-from cpwl_check.reading import RATIONAL, Rational, load, number
+from cpwl_check.pieces import Bound, Law, laws_of, pair, read_function
+from cpwl_check.reading import RATIONAL, Rational, load, number, shown
 
 USAGE = """usage: python -m cpwl_check law.json net.json law.proof.json [--max-error NUMBER] [--json]
        python -m cpwl_check a.json b.json proof.json [--box LOW HIGH] [--max-error NUMBER] [--json]
@@ -98,7 +97,7 @@ def verdict(
             law = read_function(function)
             shapes = [shape(piece, law.n) for piece in law.pieces]
             found = summary(law, shapes, proof, bound)
-            off = sum(bound, Fraction(0)) if isinstance(bound, tuple) else bound
+            off = sum(pair(bound))
             allowed = most if most is not None else usual_error(law, shapes) if off else Fraction(0)
     except Refused as reason:
         return 1, {"reason": str(reason)}
@@ -133,7 +132,7 @@ def between_networks(
     except Refused as error:
         hint = "" if box is not None else "; for networks that were compared on a box, add --box LOW HIGH"
         raise Refused(f"{where}: {error}{hint}", error.places) from None
-    off = sum(bound, Fraction(0)) if isinstance(bound, tuple) else bound
+    off = sum(pair(bound))
     cells = sum(map(len, proof["pieces"]))
     found = {"kind": "regions", "error_bound": upwards(off), "box": box and [low, high], "cells": cells}
     near = f"the largest difference of the networks is {upwards(off)}" if off else "the networks are equal"
@@ -152,16 +151,6 @@ def upwards(x: Rational) -> float:
     return near if near >= x else math.nextafter(near, math.inf)
 
 
-def shown(x: Rational) -> str:
-    """An upper bound for people: three digits, rounded up."""
-    x = Fraction(x)
-    up = Context(prec=3, rounding=ROUND_CEILING).divide(Decimal(x.numerator), Decimal(x.denominator))
-    if up == 0 or Decimal("1e-4") <= abs(up) < 10**6:
-        return f"{float(up):g}"
-    digits, _, power = f"{up:.2e}".partition("e")
-    return f"{digits.rstrip('0').rstrip('.')}e{power}"
-
-
 def usual_error(law: Law, shapes: list[str]) -> Fraction:
     """What a bound may be if nothing else is said: 1e-4 of the largest coefficient of the laws. Only pieces that are
     seen to have an interior count: of the others a file may say anything."""
@@ -169,7 +158,7 @@ def usual_error(law: Law, shapes: list[str]) -> Fraction:
     try:
         for piece, seen in zip(law.pieces, shapes, strict=True):
             if seen == "solid":
-                for values, d in solved(piece) if piece.corners else piece.laws:
+                for values, d in laws_of(piece):
                     largest = max(largest, Fraction(max(map(abs, values)), d))
     except Undecided as reason:
         raise Undecided(f"proved, but the usual bound is not known; state one with --max-error: {reason}") from None
@@ -199,7 +188,7 @@ def summary(law: Law, shapes: list[str], proof: Any, bound: Bound) -> dict[str, 
     kinds, box, inner = list[str](), None, proof
     while type(inner) is dict:
         kinds, box, inner = [*kinds, inner["kind"]], box or inner.get("box"), inner.get("proof")
-    a, b = bound if isinstance(bound, tuple) else (bound, Fraction(0))
+    a, b = pair(bound)
     jump = proof.get("jump") if kinds[0] == "near" else None
     least = unavoidable(law, jump) if jump is not None else None
     return {
@@ -226,7 +215,7 @@ def optimality(proof: Any, n: int) -> str:
 
 def sentence(found: dict[str, Any], law: Law, bound: Bound) -> str:
     """What was proved, in one line."""
-    a, b = bound if isinstance(bound, tuple) else (bound, Fraction(0))
+    a, b = pair(bound)
     near = "network = function"
     if a or b:
         near = f"|network - function| <= {shown(a)}{f' + {shown(b)} max |x_i|' if b else ''}"

@@ -43,10 +43,9 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from cpwl_check.budget import Refused, need, spend, total
-from cpwl_check.cones import dot, outside, piece_cone, show
+from cpwl_check.cones import dot, outside, overlap, piece_cone, show
 from cpwl_check.pieces import Form, Forms, Law, Layers, Vector, half_space, over_one, plus
-from cpwl_check.reading import read
-from cpwl_check.windows import ZERO, Knot, Part, Row, need_values, parts_of, read_knots, read_maxima
+from cpwl_check.windows import ZERO, Knot, Part, Row, need_values, read_knots, read_maxima, read_sides
 
 Ends = list[tuple[Fraction, Fraction]]
 
@@ -74,17 +73,9 @@ class Side(NamedTuple):
 
 def multiplexed(law: Law, layers: Layers, proof: Any) -> Fraction:
     """0, if the network is the function on every piece; or `Refused`."""
-    n = law.n
     need(len(layers) >= 4, "network", "it needs three hidden layers or more")
-    count, tiles = len(layers[2]), len(layers[1]) // (n + 1)
-    head = {"format": "cpwl-proof", "version": 1, "kind": "multiplexed", "inputs": n, "error_bound": 0}
-    *_, sides, named = read(proof, head | {"sides": [[[range(count)]]], "pieces": [Any]}, "proof")
-    need(len(named) == len(law.pieces), "pieces", f"there are {len(law.pieces)}, not {len(named)}")
-    every = sorted(k for side in sides for group in side for k in group)
-    need(sides and all(sides) and every == list(range(count)), "sides", "each neuron must be in one group of one side")
-    places, parts = parts_of(law, named, tiles * count)
-    spend(4 * n * len(places), "places")
-    low, high = ([Fraction(f(Fraction(x[i], x[-1]) for x in places)) for i in range(n)] for f in (min, max))
+    n, count = law.n, len(layers[2])
+    sides, places, parts, (low, high) = read_sides(law, layers, proof, "multiplexed", len(layers[1]) // (n + 1))
     known = read_tiles(layers[1], read_knots(layers[0], n), low, high)
     need_apart(layers[2], sides, known)
     found = [read_slots(layers[2], side, known) for side in sides]
@@ -208,14 +199,8 @@ def need_apart(layer: Forms, sides: list[list[list[int]]], tiles: list[Tile]) ->
     for t in range(len(tiles)):
         systems.setdefault(find(t), []).append(t)
     for members in systems.values():
-        order = sorted((tiles[t].wide(), t) for t in members)
-        for place, (box, t) in enumerate(order):
-            for other, u in (order[i] for i in range(place + 1, len(order))):
-                if other[0][0] >= box[0][1]:
-                    break  # they are sorted by where they begin
-                spend(2 * n, "tiles")
-                apart = any(a[0] >= b[1] or b[0] >= a[1] for a, b in zip(box, other, strict=True))
-                need(apart, f"tiles {t} and {u}", "they are too near for one slot")
+        both = overlap([(tiles[t].wide(), t) for t in members])
+        need(both is None, f"tiles {both}", "they are too near for one slot")
 
 
 # --- Values -----------------------------------------------------------------------------------------------------------

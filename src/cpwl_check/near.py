@@ -40,13 +40,15 @@ from cpwl_check.pieces import (
     Vector,
     difference,
     fixed,
-    half_space,
+    laws_of,
     over_one,
+    pair,
+    read_bound,
+    read_cut,
     read_function,
-    solved,
     unfixed,
 )
-from cpwl_check.reading import Rational, read
+from cpwl_check.reading import Rational, read, read_proof
 
 Point = list[Fraction]
 Interval = tuple[int, int]  # multiples of 2^-BITS
@@ -65,22 +67,19 @@ class Span(NamedTuple):
 
 def near(law: Law, layers: Layers, proof: Any, decide: Callable[[Law, Layers, Any], Bound]) -> Bound:
     """The proven bound: every piece is near one of a function for which the network has a proof of its own."""
-    head = {"format": "cpwl-proof", "version": 1, "kind": "near", "inputs": law.n, "error_bound": Any}
     body = {"function": Any, "proof": {str: Any}, "pieces": [Any, len(law.pieces)], "jump": Any}
-    *_, stated, function, inner, trees, jump = read({"jump": None} | proof, head | body, "proof")
+    stated, function, inner, trees, jump = read_proof({"jump": None} | proof, "near", law.n, Any, body)
     unavoidable(law, jump)
-    grows = type(stated) is list
-    level, slope = read(stated if grows else [stated, 0], [Rational, 2], "error_bound")
+    bound = read_bound(stated)
     need(inner.get("kind") != "near", "proof.proof", "it must speak of the function inside")
     meant = read_function(function)
     same = (meant.n, meant.outputs) == (law.n, law.outputs)
     need(same, "function", "it does not have as many inputs and outputs")
-    most = decide(meant, layers, inner)
-    start = most if isinstance(most, tuple) else (most, ZERO)
+    start = pair(decide(meant, layers, inner))
     shown = [u + v for u, v in zip(start, farthest(law, meant, layers, trees, start[1]), strict=True)]
-    for name, least, most in (("a", shown[0], level), ("b", shown[1], slope)):
-        need(least <= most < 10**300, "error_bound", f"its {name} is less than {float(least):.3g}, which is shown")
-    return (Fraction(level), Fraction(slope)) if grows else Fraction(level)
+    for name, least, most in zip("ab", shown, pair(bound), strict=True):
+        need(least <= most, "error_bound", f"its {name} is less than {float(least):.3g}, which is shown")
+    return bound
 
 
 def unavoidable(law: Law, jump: Any) -> Fraction:
@@ -118,9 +117,8 @@ def farthest(
         for node, part in todo:
             if not any(g[-1] for g, _ in part.rays):
                 continue  # no point is in it
-            if type(node) is dict and "cut" in node:
-                cut, below, above = read(node, {"cut": [Rational, n + 1], "below": Any, "above": Any}, where)
-                row = half_space(cut)[0]
+            if (cut := read_cut(node, n, where)) is not None:
+                row, below, above = cut
                 todo += [(below, part.cut(row)), (above, part.cut(minus(row)))]
                 continue
             bound = leaves.shown(piece, part, node, where)
@@ -130,7 +128,7 @@ def farthest(
 
 def by_coefficients(law: Law) -> Law:
     """The data with laws held by their coefficients, those of simplices, too."""
-    return law._replace(pieces=[p._replace(laws=solved(p)) if p.corners else p for p in law.pieces])
+    return law._replace(pieces=[p._replace(laws=laws_of(p)) for p in law.pieces])
 
 
 class Leaves:

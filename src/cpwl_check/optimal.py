@@ -29,13 +29,12 @@ regions cover is closed, so it is X.
 
 import math
 from collections.abc import Callable
-from fractions import Fraction
 from typing import Any, NamedTuple
 
 from cpwl_check.budget import need, spend, work
 from cpwl_check.cones import Cone, dot, minus, mix, outside, region
-from cpwl_check.pieces import Bound, Law, Layers, common, half_space, over_one
-from cpwl_check.reading import WEIGHTS, Rational, read
+from cpwl_check.pieces import Bound, Law, Layers, common, half_space, over_one, pair, read_bound
+from cpwl_check.reading import WEIGHTS, Rational, read, read_proof
 
 Matrix = list[list[int]]
 
@@ -117,9 +116,8 @@ def combination(weights: list[int], vectors: Matrix, size: int, where: str) -> l
 def optimal(law: Law, layers: Layers, proof: Any, decide: Callable[[Law, Layers, Any], Bound]) -> Bound:
     """The proven bound of ``|network - u*|``, for all feasible parameters."""
     n = law.n
-    head = {"format": "cpwl-proof", "version": 1, "kind": "optimal", "inputs": n, "error_bound": Any}
     body = {"program": {str: Any}, "outputs": [Any, law.outputs], "edges": [Any], "regions": [Any], "proof": {str: Any}}
-    *_, stated, matrices, outputs, edges, regions, inner = read(proof, head | body, "proof")
+    stated, matrices, outputs, edges, regions, inner = read_proof(proof, "optimal", n, Any, body)
     need(inner.get("kind") != "optimal", "proof.proof", "it must be of another kind")
     program = read_program(matrices, n)
     is_definite(program)
@@ -134,12 +132,10 @@ def optimal(law: Law, layers: Layers, proof: Any, decide: Callable[[Law, Layers,
         beyond = read(regions[k]["beyond"], [Any, len(one.rows)], f"region {k}, beyond")
         for f, entry in enumerate(beyond):
             check_beyond(one, f, entry, found, valid)
-    shown = decide(law, layers, inner)
-    bounds = read(stated if type(stated) is list else [stated, 0], [Rational, 2], "error_bound")
-    level, growth = shown if isinstance(shown, tuple) else (shown, Fraction(0))
-    fits = level <= bounds[0] < 10**300 and growth <= bounds[1] < 10**300
+    bound, shown = read_bound(stated), pair(decide(law, layers, inner))
+    fits = all(least <= most for least, most in zip(shown, pair(bound), strict=True))
     need(fits, "error_bound", "it is less than what is shown for the function")
-    return (Fraction(bounds[0]), Fraction(bounds[1])) if type(stated) is list else Fraction(bounds[0])
+    return bound
 
 
 def read_program(matrices: Any, n: int) -> Program:

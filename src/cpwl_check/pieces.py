@@ -17,10 +17,22 @@ Forms = list[Form]
 Layers = list[Forms]  # a network: what each neuron reads, layer by layer
 Bound = Fraction | tuple[Fraction, Fraction]  # a number, or (a, b) for a + b max |x_i|
 Key = TypeVar("Key")
-Number = TypeVar("Number", Fraction, Rational)
+Number = TypeVar("Number", Fraction, Rational, int, float)
 PRIME = 2**61 - 1
 FIXED = 192  # bits behind the point of weights that are rounded, where that is paid for
 LARGE = 10**300
+
+
+def pair(bound: Bound) -> tuple[Fraction, Fraction]:
+    """(a, b) of a bound; of a number b is 0."""
+    return bound if isinstance(bound, tuple) else (bound, Fraction(0))
+
+
+def read_bound(stated: Any) -> Bound:
+    """The bound that a proof states."""
+    a, b = read(stated if type(stated) is list else [stated, 0], [Rational, 2], "error_bound")
+    need(max(a, b) < LARGE, "error_bound", "it is 10^300 or more")
+    return (Fraction(a), Fraction(b)) if type(stated) is list else Fraction(a)
 
 
 def plus(u: dict[Key, Number], factor: Number | int, v: dict[Key, Number]) -> dict[Key, Number]:
@@ -126,13 +138,28 @@ class Piece(NamedTuple):
 
     def cut(self, node: Any, n: int, where: str) -> list[tuple[Any, "Piece"]] | None:
         """For a node {"cut": row, "below": node, "above": node} the two nodes with their regions; None for a leaf."""
-        if type(node) is not dict or "cut" not in node:
+        found = read_cut(node, n, where)
+        if found is None:
             return None
-        cut, below, above = read(node, {"cut": [Rational, n + 1], "below": Any, "above": Any}, where)
+        row, *sides = found
         count = str(len(self.rows) + len(self.corners))  # a simplex has n + 1 facets
         spend(10 + len(self.rows), where)
-        sides = ((below, cut), (above, [-x for x in cut]))
-        return [(side, self._replace(rows=self.rows | {count: self.vector(half_space(row))})) for side, row in sides]
+        both = zip(sides, (row, [-x for x in row]), strict=True)
+        return [(side, self._replace(rows=self.rows | {count: self.vector((own, 1))})) for side, own in both]
+
+
+def read_cut(node: Any, n: int, where: str) -> tuple[list[int], Any, Any] | None:
+    """Of a node {"cut": row, "below": node, "above": node} the row that is at least 0 below, and the nodes; None for a
+    leaf."""
+    if type(node) is not dict or "cut" not in node:
+        return None
+    cut, below, above = read(node, {"cut": [Rational, n + 1], "below": Any, "above": Any}, where)
+    return half_space(cut)[0], below, above
+
+
+def laws_of(piece: Piece) -> list[Vector]:
+    """The laws of a piece by their coefficients, those of a simplex, too."""
+    return solved(piece) if piece.corners else piece.laws
 
 
 class Law(NamedTuple):

@@ -4,6 +4,7 @@ import json
 import math
 import re
 import sys
+from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -80,3 +81,19 @@ def read(value: Any, shape: Any, where: str) -> Any:
     kind, options = (int, shape) if type(shape) is range else (type(shape), [shape])
     need(shape is Any or (type(value) is kind and value in options), where, f"this must be {shape}")
     return value
+
+
+def shown(x: Rational) -> str:
+    """An upper bound for people: three digits, rounded up."""
+    x = Fraction(x)
+    up = Context(prec=3, rounding=ROUND_CEILING).divide(Decimal(x.numerator), Decimal(x.denominator))
+    if up == 0 or Decimal("1e-4") <= abs(up) < 10**6:
+        return f"{float(up):g}"
+    digits, _, power = f"{up:.2e}".partition("e")
+    return f"{digits.rstrip('0').rstrip('.')}e{power}"
+
+
+def read_proof(proof: Any, kind: str, n: int, bound: Any, fields: dict[str, Any]) -> Any:
+    """The stated bound of a proof of some kind for n inputs, and its own fields."""
+    head = {"format": "cpwl-proof", "version": 1, "kind": kind, "inputs": n, "error_bound": bound}
+    return read(proof, head | fields, "proof")[4:]

@@ -30,9 +30,9 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from cpwl_check.budget import long, longest, need, spend, work
-from cpwl_check.cones import dot, mix, region, show
-from cpwl_check.pieces import Bound, Law, Layers, Piece, Vector, over_one, solved
-from cpwl_check.reading import Rational, numbers, read
+from cpwl_check.cones import dot, mix, region, rows_and_laws, show
+from cpwl_check.pieces import Bound, Law, Layers, Vector, over_one
+from cpwl_check.reading import Rational, numbers, read, read_proof
 
 Place = tuple[int, ...]
 Facet = tuple[int, tuple[int, ...]]  # a set of places of a cell as bits; independent places that span it
@@ -359,16 +359,6 @@ def read_cells(value: Any, count: int, where: str) -> list[list[int]]:
     return cells
 
 
-def rows_and_laws(piece: Piece) -> tuple[list[list[int]], list[Vector]]:
-    """The rows of a piece, which are at least 0 on it, and the coefficients of its laws."""
-    if not piece.corners:
-        return [row for row, _ in piece.rows.values()], piece.laws
-    count, outputs = len(piece.corners), len(piece.laws)
-    units: list[Vector] = [([int(i == j) for j in range(count)], 1) for i in range(count)]
-    found = solved(piece._replace(laws=[*piece.laws, *units]))
-    return [mix(1, row, 0, row) for row, _ in found[outputs:]], found[:outputs]
-
-
 def regions(law: Law, layers: Layers, proof: Any) -> Bound:
     """The supremum of ``|network - function|`` on the pieces of a function, which must be the one that is stated."""
     bodies = ((rows, Formula(laws)) for rows, laws in map(rows_and_laws, law.pieces))
@@ -384,8 +374,7 @@ def supremum(
     n: int, bodies: Iterable[tuple[list[list[int]], Net | Formula]], layers: Layers, proof: Any, count: int
 ) -> Bound:
     """The same on some polyhedra, each given by rows that are at least 0 on it, for a function on each of them."""
-    head = {"format": "cpwl-proof", "version": 1, "kind": "regions", "inputs": n, "error_bound": Rational}
-    *_, stated, rows, lists = read(proof, head | {"places": Any, "pieces": [Any, count]}, "proof")
+    stated, rows, lists = read_proof(proof, "regions", n, Rational, {"places": Any, "pieces": [Any, count]})
     places = read_places(rows, n)
     network, faces, worst = Net(layers, n), Faces(), Fraction(0)
     for j, (cells, (normals, function)) in enumerate(zip(lists, bodies, strict=True)):

@@ -30,40 +30,42 @@ from typing import Any, NamedTuple
 from cpwl_check.budget import Refused, need, spend
 from cpwl_check.cones import piece_cone
 from cpwl_check.pieces import FIXED as BITS
-from cpwl_check.pieces import LARGE, Bound, Law, Layers, difference, fixed, need_inside, read_network, unfixed
-from cpwl_check.reading import Rational, read
+from cpwl_check.pieces import (
+    Bound,
+    Law,
+    Layers,
+    difference,
+    fixed,
+    need_inside,
+    pair,
+    read_bound,
+    read_network,
+    unfixed,
+)
+from cpwl_check.reading import Rational, read_proof
+
+INSIDE = ("bends", "line", "clamped", "columns", "expression", "strip", "windows", "multiplexed")
 
 
 def rounded(law: Law, layers: Layers, proof: Any, decide: Callable[[Law, Layers, Any], Bound]) -> Bound:
     """The proven bound: the weights are near those of an exact network that has a proof of its own."""
     n, outputs, pieces = law.n, law.outputs, law.pieces
-    head = {"format": "cpwl-proof", "version": 1, "kind": "rounded", "inputs": n, "error_bound": Any, "box": Any}
-    *_, stated, box, meant, inner = read(proof, head | {"network": Any, "proof": {str: Any}}, "proof")
-    known = inner.get("kind") in (
-        "bends",
-        "line",
-        "clamped",
-        "columns",
-        "expression",
-        "strip",
-        "windows",
-        "multiplexed",
-    )
-    need(known, "proof.proof", "it must show equality, or a bound of its own")
+    body = {"box": Any, "network": Any, "proof": {str: Any}}
+    stated, box, meant, inner = read_proof(proof, "rounded", n, Any, body)
+    need(inner.get("kind") in INSIDE, "proof.proof", "it must show equality, or a bound of its own")
     exact = read_network(meant, n, outputs)
     short = decide(law, exact, inner)
     assert isinstance(short, Fraction)  # of these kinds
     need([*map(len, exact)] == [*map(len, layers)], "network", "its layers are not those of the exact one")
     ends = need_inside(box, n, pieces)
-    bounds = read(stated if type(stated) is list else [stated, 0], [Rational, 2], "error_bound")
-    need(max(bounds) < LARGE, "error_bound", "it is 10^300 or more")
+    bound = read_bound(stated)
     for k in (0, 1):  # sizes and differences are at most a + b max |x_i|: first all the a, then all the b
         size = [Fraction(k)] * n if ends is None else [(1 - k) * x for x in sizes(ends)]
-        off, most = difference(layers, exact, size, Fraction(1 - k)), bounds[k] - (1 - k) * short
+        off, most = difference(layers, exact, size, Fraction(1 - k)), pair(bound)[k] - (1 - k) * short
         if off is None or off > most:
             need(ends is not None and k == 0, "network", "its weights are off by more than error_bound, or by 10^300")
-            apart(law, layers, exact, sizes(ends or []), Fraction(most))
-    return (Fraction(bounds[0]), Fraction(bounds[1])) if type(stated) is list else Fraction(bounds[0])
+            apart(law, layers, exact, sizes(ends or []), most)
+    return bound
 
 
 def sizes(ends: list[tuple[Rational, Rational]]) -> list[Fraction]:

@@ -23,8 +23,8 @@ from typing import Any, NamedTuple
 
 from cpwl_check.budget import long, need, spend, total
 from cpwl_check.cones import dot, region
-from cpwl_check.pieces import Law, Layers, Piece, common, plus
-from cpwl_check.reading import Rational, read
+from cpwl_check.pieces import Law, Layers, Piece, common, laws_of, plus
+from cpwl_check.reading import Rational, read, read_proof
 
 Row = tuple[int, int, int]  # a xi + b eta + c up to a positive factor, or a point (W xi, W eta, W) with W > 0
 Scaled = tuple[Row, int]  # a row over a positive denominator
@@ -128,18 +128,9 @@ class Frame(NamedTuple):
         (t, v), (u, w) = self.t, self.u
         spend(20 * (len(points) + len(piece.laws)), where)
         places = [(t * x + v * y, u * x + w * y, d) for x, y, d in points]
-        corners, laws = hull(places), []
+        corners = hull(places)
         need(len(corners) > 2, where, "it has no interior")
-        for law, d in piece.laws:
-            if not piece.corners:
-                laws.append(self.affine(*(Fraction(x, d) for x in law)))
-                continue
-            sums = [ZERO, ZERO, ZERO]  # from the values at the corners: the sum of these times hat functions
-            for i, z in enumerate(law):
-                side = cross(places[i - 2], places[i - 1])
-                share = Fraction(z * places[i][2], d * dot(side, places[i]))
-                sums = [s + share * x for s, x in zip(sums, side, strict=True)]
-            laws.append(sums)
+        laws = [self.affine(*(Fraction(x, d) for x in law)) for law, d in laws_of(piece)]
         xi = [Fraction(x[0], x[2]) for x in corners]
         return Polygon(corners, laws, min(xi), max(xi), [cross(p, q) for p, q in around(corners)])
 
@@ -521,10 +512,9 @@ def strip(law: Law, layers: Layers, proof: Any) -> Fraction:
     """0, if the proof shows that the network is the function on every piece."""
     n, outputs, given = law.n, law.outputs, law.pieces
     need(n == 2 and len(layers) in (4, 5) and len(layers[-1]) == outputs, "files", "this is no network of strips")
-    head = {"format": "cpwl-proof", "version": 1, "kind": "strip", "inputs": 2, "error_bound": 0}
     body = {"frame": [[Rational, 2], 2], "bits": range(10**5), "breaks": [Rational], "right": [range(5)]}
     more = {"linear": [[Any], len(layers) - 2], "chi": [Any, outputs], "starts": [[Rational, 2]]}
-    *_, (t, u), bits, breaks, right, linear, chi, starts = read(proof, head | body | more, "proof")
+    _, (t, u), bits, breaks, right, linear, chi, starts = read_proof(proof, "strip", 2, 0, body | more)
     need(
         all(type(v) is int for v in t + u) and t[0] * u[1] != t[1] * u[0], "frame", "these are no independent integers"
     )

@@ -19,9 +19,9 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from cpwl_check.budget import Refused, need, spend, total
-from cpwl_check.cones import dot, piece_cone, show
-from cpwl_check.pieces import Bound, Form, Law, Layers, Piece, Vector, over_one, read_function, solved
-from cpwl_check.reading import Rational, read
+from cpwl_check.cones import dot, piece_cone, rows_and_laws, show
+from cpwl_check.pieces import Bound, Form, Law, Layers, Piece, Vector, over_one, pair, read_function
+from cpwl_check.reading import Rational, read, read_proof
 
 
 class Part(NamedTuple):
@@ -36,13 +36,7 @@ class Part(NamedTuple):
     def piece(self, k: int) -> tuple[list[list[int]], list[Vector]]:
         """Piece k by rows, and its laws by coefficients, also if it is a simplex."""
         if k not in self.known:
-            piece = self.law.pieces[k]
-            rows = [row for row, _ in piece.rows.values()]
-            if piece.corners:
-                size = len(piece.corners)
-                units = [([int(i == j) for j in range(size)], 1) for i in range(size)]
-                rows = [row for row, _ in solved(piece._replace(laws=units))]
-            self.known[k] = rows, solved(piece) if piece.corners else piece.laws
+            self.known[k] = rows_and_laws(self.law.pieces[k])
         return self.known[k]
 
     def seen(self, x: list[int]) -> list[int]:
@@ -54,22 +48,14 @@ class Part(NamedTuple):
 def sums(law: Law, layers: Layers, proof: Any, decide: Callable[[Law, Layers, Any], Bound]) -> Fraction:
     """The proven bound: each part of the network has a proof of its own, and their functions add up."""
     n, widths = law.n, [len(layer) for layer in layers[:-1]]
-    head = {"format": "cpwl-proof", "version": 1, "kind": "sums", "inputs": n, "error_bound": Rational}
-    *_, stated, entries = read(proof, head | {"parts": [Any]}, "proof")
+    stated, entries = read_proof(proof, "sums", n, Rational, {"parts": [Any]})
     need(widths and entries, "proof.parts", "there are none, or the network has no hidden layer")
     owner = [[-1] * width for width in widths]
     told = []
     for k, entry in enumerate(entries):
         where = f"part {k}"
-        shape = {
-            "rows": [[Rational, n]],
-            "columns": [range(n)],
-            "neurons": [[Any], len(widths)],
-            "bias": [Rational, law.outputs],
-            "function": Any,
-            "at": [Any],
-            "proof": {str: Any},
-        }
+        shape = {"rows": [[Rational, n]], "columns": [range(n)], "neurons": [[Any], len(widths)]}
+        shape |= {"bias": [Rational, law.outputs], "function": Any, "at": [Any], "proof": {str: Any}}
         told.append(read(entry, shape, where))
         for l, width in enumerate(widths):
             for i in read(told[k][2][l], [range(width)], f"{where}, neurons"):
@@ -90,8 +76,7 @@ def sums(law: Law, layers: Layers, proof: Any, decide: Callable[[Law, Layers, An
         except Refused as reason:  # its places are those of fewer inputs
             raise Refused(f"{where}: {reason}") from None
         need(not isinstance(bound, tuple), where, "its bound grows")
-        assert not isinstance(bound, tuple)
-        shown += bound
+        shown += pair(bound)[0]
         flat, below = over_one([v for row in rows for v in row])
         places = read(at, [range(len(own.pieces)), len(law.pieces)], f"{where}, at")
         parts.append(Part([[*flat[r * n : r * n + n], 0] for r in range(len(rows))], below, own, places, {}))

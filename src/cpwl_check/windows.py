@@ -43,9 +43,9 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from cpwl_check.budget import Refused, each, long, need, spend, total
-from cpwl_check.cones import Cone, dot, minus, mix, piece_cone, show
-from cpwl_check.pieces import Form, Forms, Law, Layers, half_space, over_one, solved
-from cpwl_check.reading import Rational, read
+from cpwl_check.cones import Cone, dot, minus, mix, overlap, piece_cone, show
+from cpwl_check.pieces import Form, Forms, Law, Layers, over_one, read_cut, solved
+from cpwl_check.reading import read, read_proof
 
 ZERO = Fraction(0)
 LIMIT = 10_000  # parts of one piece
@@ -69,19 +69,8 @@ class Clamp(NamedTuple):
 
 def windows(law: Law, layers: Layers, proof: Any) -> Fraction:
     """0, if the network is the function on every piece; or `Refused`."""
-    n = law.n
-    need(len(layers) >= 4, "network", "it needs three hidden layers or more")
-    count = len(layers[2])
-    head = {"format": "cpwl-proof", "version": 1, "kind": "windows", "inputs": n, "error_bound": 0}
-    shape = {"sides": [[[range(count)]]], "pieces": [Any]}
-    *_, sides, named = read(proof, head | shape, "proof")
-    need(len(named) == len(law.pieces), "pieces", f"there are {len(law.pieces)}, not {len(named)}")
-    every = sorted(k for side in sides for group in side for k in group)
-    need(sides and all(sides) and every == list(range(count)), "sides", "each clamp must be in one class of one side")
-    places, parts = parts_of(law, named, count)
-    spend(4 * n * len(places), "places")
-    low, high = ([Fraction(f(Fraction(x[i], x[-1]) for x in places)) for i in range(n)] for f in (min, max))
-    knots = read_knots(layers[0], n)
+    sides, places, parts, (low, high) = read_sides(law, layers, proof, "windows", 1)
+    knots = read_knots(layers[0], law.n)
     second = read_second(layers[1], knots, low, high)
     clamps, bends = read_clamps(layers[2], second, knots, low, high)
     ground = make_ground(low, high, bends)
@@ -126,9 +115,8 @@ def parts_of(law: Law, named: list[Any], count: int) -> tuple[list[Row], list[Pa
             cone = piece_cone(piece, law.n)
             todo = [(entry, cone, cone.generators())]
         for node, cone, ends in each(todo, LIMIT, where, f"it has more than {LIMIT} parts"):
-            if type(node) is dict:
-                cut, below, above = read(node, {"cut": [Rational, law.n + 1], "below": Any, "above": Any}, where)
-                row = half_space(cut)[0]
+            if (cut := read_cut(node, law.n, where)) is not None:
+                row, below, above = cut
                 sides = [(below, cone.cut(row)), (above, cone.cut(minus(row)))]
                 todo += [(side, region, region.generators()) for side, region in sides]
                 continue
@@ -139,6 +127,21 @@ def parts_of(law: Law, named: list[Any], count: int) -> tuple[list[Row], list[Pa
             keys = [tuple(mix(1, x, 0, x)) for x in ends]
             parts.append(Part(j, [number.setdefault(key, len(number)) for key in keys], names, cone))
     return [list(key) for key in number], parts
+
+
+def read_sides(law: Law, layers: Layers, proof: Any, kind: str, tiles: int) -> tuple[Any, list[Row], list[Part], Any]:
+    """The sides, each neuron of the third layer in one group of one of them; all corners; the parts of all pieces, that
+    name a neuron, or one of so many tiles with it; and the ends of the box of the function."""
+    need(len(layers) >= 4, "network", "it needs three hidden layers or more")
+    n, count = law.n, len(layers[2])
+    shape = {"sides": [[[range(count)]]], "pieces": [Any, len(law.pieces)]}
+    _, sides, named = read_proof(proof, kind, n, 0, shape)
+    every = sorted(k for side in sides for group in side for k in group)
+    need(sides and all(sides) and every == list(range(count)), "sides", "each neuron must be in one class of one side")
+    places, parts = parts_of(law, named, tiles * count)
+    spend(4 * n * len(places), "places")
+    low, high = ([Fraction(f(Fraction(x[i], x[-1]) for x in places)) for i in range(n)] for f in (min, max))
+    return sides, places, parts, (low, high)
 
 
 # --- Layers -----------------------------------------------------------------------------------------------------------
@@ -315,14 +318,8 @@ def need_apart(clamps: list[Clamp], sides: Any, ground: Ground) -> list[list[tup
     """(7): the boxes, in parts of the function's box, rounded outwards; None for a clamp that is 0 everywhere."""
     boxes = [box_of(clamp, ground) for clamp in clamps]
     for group in (group for side in sides for group in side):
-        own = sorted((b, k) for k in group if (b := boxes[k]) is not None)
-        for place, (box, k) in enumerate(own):
-            for other, j in (own[i] for i in range(place + 1, len(own))):
-                if other[0][0] >= box[0][1]:
-                    break  # they are sorted by where they begin
-                spend(2 * len(box), "boxes")
-                apart = any(a[0] >= b[1] or b[0] >= a[1] for a, b in zip(box, other, strict=True))
-                need(apart, f"clamps {k} and {j}", "they are in one class, and their boxes overlap")
+        both = overlap([(b, k) for k in group if (b := boxes[k]) is not None])
+        need(both is None, f"clamps {both}", "they are in one class, and their boxes overlap")
     return boxes
 
 

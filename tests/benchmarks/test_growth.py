@@ -1,5 +1,7 @@
 """Growth tables: exponents of powers, marks where a limit was reached, and one small size as it is measured."""
 
+import json
+
 import pytest
 
 import growth
@@ -35,3 +37,34 @@ def test_what_is_beyond_is_marked(capsys):
     assert "BEYOND" not in printed
     rows = [{"size": 9, "beyond": True, "why": "MemoryError", "make": 1.0, "peak": 5 << 30}]
     assert "BEYOND 60 s or 4 GB MemoryError" in growth.table(rows)
+
+
+def test_the_page_shows_the_kept_tables():
+    """docs/growth.md has the tables of growth.json as `--show` prints them, each once."""
+    kept = json.loads(growth.FILE.read_text("utf-8"))
+    page = (growth.FILE.parent.parent / "docs" / "growth.md").read_text("utf-8")
+    assert kept
+    assert f"```\n{growth.shown(kept)}\n```" in page
+
+
+def test_another_checkout_is_beside(monkeypatch, tmp_path, capsys):
+    """Both are measured size by size; once the other one is beyond the limit it is not begun again."""
+    begun = []
+
+    def one(_family, size, src, _limit):
+        begun.append((size, src))
+        row = {"size": size, "pieces": size, "compile": 1.0, "beyond": src is not None and size == 2}
+        return row if row["beyond"] else row | {"certify": 0.5}
+
+    monkeypatch.setattr(growth, "_apart", one)
+    monkeypatch.setattr(growth, "FILE", tmp_path / "growth.json")
+    growth.main(["--family", "breakpoints", "--sizes", "1", "2", "4", "--before", "old", "--keep"])
+    assert begun == [(1, None), (1, "old"), (2, None), (2, "old"), (4, None)]
+    printed = capsys.readouterr().out.strip().splitlines()
+    assert [line.split()[-3:] for line in printed[2:]] == [
+        ["s", "0.50", "s"],
+        ["1.00", "s", "beyond"],
+        ["0.00", "beyond", "beyond"],
+    ]
+    growth.main(["--show"])
+    assert capsys.readouterr().out.strip().splitlines() == printed

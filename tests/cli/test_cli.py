@@ -10,7 +10,7 @@ import warnings
 import numpy as np
 import pytest
 
-from cpwl import CPWL, compile
+from cpwl import CPWL, certify, compile, extract
 from cpwl import bounds as published
 from cpwl.cli import main, output
 from cpwl.errors import ConstructionError, CpwlWarning, InputError, InternalError, LimitError, ProofError
@@ -405,6 +405,11 @@ def test_work_in_python_draws_a_bar_where_there_is_a_terminal(monkeypatch, capsy
     monkeypatch.setattr("cpwl.progress._DELAY", 0.0)
     assert compile(p, progress="auto").sizes.neurons == 2
     assert "planning" in terminal.text
+    network = compile(p).network
+    assert certify(p, network, progress="auto").proved
+    assert "checking the proof" in terminal.text
+    assert extract(network, progress="auto").num_pieces == 3
+    assert "regions" in terminal.text
     with pytest.raises(InputError, match="`progress` must be"):
         compile(p, progress="always")
 

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -214,6 +215,28 @@ def test_a_terminated_search_keeps_its_parts(
     assert "run the same command again" in said.out
     assert said.err == ""
     assert len((out / "journal.jsonl").read_text().splitlines()) > 1
+
+
+def test_a_batch_that_is_terminated_ends_what_it_is_just_starting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The signal comes after a process was started and before the batch has noted it."""
+    folder, out, late = tmp_path / "in", tmp_path / "out", tmp_path / "late"
+    folder.mkdir()
+    save(CPWL.from_breakpoints([0, 1, 2], [0, 1, 0]), folder / "law.json")
+    real = subprocess.Popen
+
+    def start(_command: list[str], **options: Any) -> subprocess.Popen[str]:
+        step = f"import time; time.sleep(60); open({str(late)!r}, 'w')"
+        process = real([sys.executable, "-c", step], **options)
+        os.kill(os.getpid(), signal.SIGTERM)
+        threading.Event().wait(0.5)  # a batch that does not wait for the note has missed it; none fails for being slow
+        return process
+
+    monkeypatch.setattr(subprocess, "Popen", start)
+    assert main(["batch", str(folder), "-o", str(out)]) == 143
+    assert capsys.readouterr().err == "terminated\n"
+    assert not late.exists()
 
 
 @pytest.mark.slow

@@ -105,6 +105,21 @@ def test_a_signal_that_a_library_swallows_is_no_bug(tmp_path: Path) -> None:
     assert (process.returncode, said) == (143, "terminated\n")
 
 
+def test_a_signal_that_python_drops_is_heard_at_the_next_call(tmp_path: Path) -> None:
+    """Exceptions are ignored while a generator is closed: the command ends all the same, with one sentence."""
+    step = """import os, signal
+    def parts():
+        try: yield
+        finally: os.kill(os.getpid(), signal.SIGTERM)
+    one = parts()
+    next(one)
+    del one
+    print("still here", flush=True)"""
+    with start(DEAF.format(step=step), "info", "law.json", folder=tmp_path) as process:
+        out, said = process.communicate()
+    assert (process.returncode, out, said) == (143, "", "terminated\n")
+
+
 # --- what was found until then ----------------------------------------------------------------------------------------
 
 

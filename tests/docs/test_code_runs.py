@@ -49,8 +49,8 @@ def steps(page: Path) -> Iterator[tuple[str, str]]:
 
 
 def expected_code(command: str) -> int:
-    """The exit code that the comment of a command names, otherwise 0."""
-    named = re.search(r"#.*exit code (\d+)", command)
+    """The exit status that the comment of a command names, otherwise 0."""
+    named = re.search(r"#.*exit status (\d+)", command)
     return int(named[1]) if named else 0
 
 
@@ -89,8 +89,8 @@ def test_the_reader_of_pages_sees_every_kind_of_step(tmp_path):
     """Setup, code, commands with and without a prompt, and what is skipped; output and other languages are not run."""
     page = tmp_path / "page.md"
     page.write_text(
-        "<!-- run first\na = 1\n-->\n```python\nb = a\n```\n```\n$ cpwl check x  # exit code 65: no file\noutput\n"
+        "<!-- run first\na = 1\n-->\n```python\nb = a\n```\n```\n$ cpwl check x  # exit status 65: no file\noutput\n"
         "cpwl demo\n```\n<!-- not run: it is large -->\n```python\nboom()\n```\n```json\ncpwl x\n```\n"
     )
     assert [kind for kind, _ in steps(page)] == ["python", "python", "command", "skipped"]
-    assert expected_code("cpwl check x  # exit code 65: no file") == 65
+    assert expected_code("cpwl check x  # exit status 65: no file") == 65

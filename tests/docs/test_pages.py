@@ -92,7 +92,15 @@ def test_diagrams_are_what_their_program_draws():
         ("windows", "theory/windows"),
         ("near", "theory/near"),
         ("flags", "theory/flags"),
+        ("dependence", "theory/dependence"),
         ("choice", "choice"),
         ("pipeline", "pipeline"),
     ):
         assert drawn[name]() == (ROOT / "docs" / f"{path}.svg").read_text(), path
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "docs").rglob("*.svg")), ids=lambda path: path.stem)
+def test_pictures_follow_light_and_dark_pages(path):
+    """Every picture has colours for dark pages; all pictures of pages are drawn as SVG."""
+    assert "prefers-color-scheme" in path.read_text()
+    assert not [page for page in PAGES if re.search(r"!\[[^]]*\]\([^)]*\.png\)", page.read_text())]

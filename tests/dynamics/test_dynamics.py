@@ -420,14 +420,24 @@ def test_a_report_about_a_plan():
     assert not idle
     assert not idle.feasible
     assert not loop_report(*plant, law + 1, P=plan.P, domain=plan.terminal).rests
-    with pytest.raises(InputError, match="not known to be the law of the plan"):
+    with pytest.raises(InputError, match="axioms of a plan apply to its own law only"):
         loop_report(*plant, law * Fraction(99, 100), plan=plan)
     with pytest.raises(InputError, match="one of another plant"):
         loop_report([[1, 1], [0, "0.9"]], plant[1], law, plan=plan)
     other = cpwl.mpc(*plant, Q=1, R="0.2", N=2, u=(-1, 1), x=(-5, 5))
-    with pytest.raises(InputError, match="not known to be the law of the plan"):
+    with pytest.raises(InputError, match="axioms of a plan apply to its own law only"):
         loop_report(*plant, law, plan=other)
     with pytest.raises(InputError, match="`rate` less than 1"):
         loop_report(*plant, law, P=plan.P, rate=1)
     near = loop_report(*plant, law, P=plan.P, domain=plan.terminal)
     assert near
+
+
+def test_a_report_about_bounded_rates():
+    """The previous input is a parameter, and `plan.loop` steps it, too."""
+    plan = cpwl.mpc([[1, 1], [0, 1]], [["0.5"], [1]], Q=1, R="0.1", N=1, u=(-1, 1), x=(-5, 5), du=("-1/2", "1/2"))
+    law = plan.solve()
+    assert loop_report(*plan.loop, law, plan=plan)
+    wrong = plan.loop[0] * Fraction(9, 10), plan.loop[1]
+    with pytest.raises(InputError, match=r"another plant: `plan\.loop` has"):
+        loop_report(*wrong, law, plan=plan)

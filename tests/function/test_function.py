@@ -292,7 +292,7 @@ def test_oracle_may_take_single_points():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"radii": [1, 3]}, "the ball of piece 1 sticks out of it: x = \\(-1\\)"),
+        ({"radii": [1, 3]}, "the ball of piece 1 is not inside the piece: x = \\(-1\\)"),
         ({"radii": [0, 1]}, "the ball of piece 0 must have a positive radius, not 0"),
         ({"radii": [1, -1]}, "the ball of piece 1 must have a positive radius, not -1"),
         ({"f": lambda x: x[:, 0] ** 2}, "`f` is not affine on the ball of piece 0: at x = "),

@@ -12,9 +12,9 @@ import cpwl.function.examine as examination
 from cpwl import CPWL, Network
 from cpwl.function.bends.table import neighbours
 from cpwl.function.doctor.first_error import first_error
+from cpwl.function.evaluate import inner_points
 from cpwl.function.lineality import divided
 from cpwl.function.parts import Known
-from cpwl.function.sample import inner_points
 from cpwl.geometry.probe import Probe
 from cpwl.regions.extract import as_function
 from cpwl.regions.pieces import find_pieces

@@ -210,6 +210,29 @@ def test_incidence(name):
         assert {tuple(pair) for pair in complex_.pairs[d, e].tolist()} == expected
 
 
+@pytest.mark.parametrize("name", UNBOUNDED)
+def test_faces_are_all_intersections_of_facets(name):
+    """Cell by cell: every intersection of facets is a face of its rank, and there is no other; numbers as they come."""
+    complex_ = UNBOUNDED[name]()
+    n, found = complex_.dim, [[] for _ in range(complex_.dim)]
+    for cell in range(len(complex_.faces[n])):
+        own = [
+            f for f, cells in zip(complex_.faces[n - 1].members, complex_.above(n - 1, n), strict=True) if cell in cells
+        ]
+        meets = {frozenset(own[0])}
+        for facet in own:
+            meets |= {frozenset(facet), *(meet & frozenset(facet) for meet in meets)}
+        for face in sorted(tuple(sorted(meet)) for meet in meets if meet):
+            d = fmpz_mat([[int(v) for v in complex_.generators[g]] for g in face]).rank() - 1
+            if face not in found[d]:
+                found[d].append(face)
+    assert [list(faces.members) for faces in complex_.faces[:-1]] == found
+    for (d, e), pairs in complex_.pairs.items():
+        low, high = complex_.faces[d].members, complex_.faces[e].members
+        expected = [[a, b] for a, f in enumerate(low) for b, g in enumerate(high) if set(f) < set(g)]
+        assert pairs.tolist() == expected
+
+
 @pytest.mark.parametrize("name", BOUNDED)
 def test_two_ways(name):
     """Simplices and the same pieces as half-spaces have the same faces, inside and in the boundary."""

@@ -16,7 +16,7 @@ import cpwl
 from cpwl.cli import main
 from cpwl.errors import InputError, LimitError
 from cpwl.exact.rational import fraction_array
-from cpwl.function.sample import sample
+from cpwl.function.evaluate import sample
 from cpwl.geometry.cells import cell_of, cut
 from cpwl.io.c.text import c_type
 from cpwl.io.c.tree import search_tree

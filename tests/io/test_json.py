@@ -269,5 +269,5 @@ def test_small_files_are_refused_soon(path):
     with pytest.raises(InputError, match='has "k199999" twice'):
         load(path)
     path.write_text(json.dumps(PIECES).replace('"dim": 2', '"dim": ' + "9" * 10**6))
-    with pytest.raises(InputError, match="has an integer of 1,000,000 digits; we read 4,300"):
+    with pytest.raises(InputError, match="has an integer of 1,000,000 digits; the limit is 4,300"):
         load(path)

@@ -183,7 +183,7 @@ def test_omlt_reads_the_files(tmp_path):
     best = bounds.layers[-1][0][1]
     assert all(abs(value - best) <= 1e-5 * max(1, abs(best)) for value in optimum)
     (tmp_path / "net.onnx.neurons.json").write_text("{}")
-    with pytest.raises(InputError, match="not what `to_omlt` writes"):
+    with pytest.raises(InputError, match="was not written by `to_omlt`"):
         cpwl.io.tighten_omlt(model.nn, tmp_path / "net.onnx")
 
 

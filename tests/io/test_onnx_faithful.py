@@ -206,7 +206,7 @@ DAMAGED = {
             )
             or setattr(m.graph.initializer[0], "data_location", TensorProto.EXTERNAL)
         ),
-        "says twice what the weights `W` are",
+        "defines the weights `W` twice",
     ),
     "unknown opset": (lambda m: setattr(m.opset_import[0], "version", 99), "uses version 99 .* we know 1 to"),
     "opset 0": (lambda m: setattr(m.opset_import[0], "version", 0), "uses version 0"),

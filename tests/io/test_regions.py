@@ -4,6 +4,7 @@ import struct
 import sys
 import zlib
 from fractions import Fraction
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -148,7 +149,7 @@ def test_a_variable_that_is_there_twice(tmp_path):
     savemat(path, {"x": [1.0, 2]}, do_compression=False)
     raw = path.read_bytes()
     path.write_bytes(raw + raw[128:])
-    with pytest.raises(InputError, match="`x` is there twice"):
+    with pytest.raises(InputError, match="`x` is defined twice"):
         from_mat(path)
 
 
@@ -231,6 +232,14 @@ def test_files_of_mpt(tmp_path, kind):
     np.testing.assert_array_equal(from_mat(tmp_path / "law.mat")(POINTS), EXPECTED(POINTS))
 
 
+@pytest.mark.parametrize("kind", ["mpt3", "mpt3_v6", "mpt3_functions", "mpt2", "explicit_mpc"])
+def test_files_that_octave_wrote(kind):
+    """Structures of MPT3, MPT2 and explicit MPC that another program than SciPy has saved (data/octave.m)."""
+    p = from_mat(Path(__file__).with_name("data") / f"octave_{kind}.mat")
+    np.testing.assert_array_equal(p(POINTS), EXPECTED(POINTS))
+    assert p.doctor().healthy
+
+
 def test_files_of_mpt_that_are_refused(tmp_path):
     """Flat regions; a law that is missing in one region, or beside them."""
     path = tmp_path / "law.mat"
@@ -301,6 +310,11 @@ def test_format_73_that_is_refused(tmp_path):
         from_mat(path)
     import h5py
 
+    with h5py.File(path, "a") as file:  # as `save -hdf5` of GNU Octave marks what it writes
+        file["x"].attrs["OCTAVE_NEW_FORMAT"] = np.uint8(1)
+    with pytest.raises(InputError, match=r"law\.mat: this is GNU Octave's own format.* `save -v7`"):
+        from_mat(path)
+    save73(path, {"x": [[1.0, 2]]})
     with h5py.File(path, "a") as file:
         file.create_dataset("A", shape=(10**5, 10**5), chunks=True, dtype="f8", fillvalue=1.0)
     with pytest.raises(LimitError, match="unfolds to far more"):

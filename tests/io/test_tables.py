@@ -59,7 +59,7 @@ def test_csv_of_float_data_keeps_every_bit(tmp_path):
         ("piece,what,output,x0,constant\n0,row,,1\n", "line 2"),
         ("piece,what,output,x0,constant\n0,row,,1,a\n", "line 2"),
         ("piece,what,output,x0,constant\n0,row,,1,1\n", "one law for each output"),
-        ("piece,what,output,x0,constant\n0,law,0,1,1\n0,law,0,2,1\n", "another law"),
+        ("piece,what,output,x0,constant\n0,law,0,1,1\n0,law,0,2,1\n", "a second law"),
         ("piece,what,output,x0,constant\n0,law,1,1,1\n", "counted from 0"),
         ("piece,what,output,x0,constant\n0,law,0,nan,1/0\n", "line 2"),
         ("piece,what,output,x0,constant\n0,law,0,1_0,1\n", "line 2.*is not a number"),

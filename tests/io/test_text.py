@@ -108,7 +108,7 @@ def test_numbers_that_are_points_or_a_matrix_need_a_word(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (",0,1\n0,1,2\n", "at least two lines"),
+        (",0,1\n0,1,2\n", "at least two further lines"),
         (",0,1\n0,1,\n1,2,3\n", "line 2, column 3 is empty"),
         (",0,1\n0,1,2\n1,2\n", "line 3 has 2 cells, and the first has 3"),
         (",0,1,1\n0,1,2,3\n1,2,3,4\n", "axis in the first row must increase or decrease: 1 is followed by 1"),

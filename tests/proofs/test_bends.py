@@ -15,9 +15,9 @@ from cpwl import CPWL, Network, certify
 from cpwl.documents.write import function_document, network_document
 from cpwl.geometry.polyhedra import Polyhedron
 from cpwl.geometry.probe import Probe
+from cpwl.proofs import question
 from cpwl.proofs.entries import NoProof
-from cpwl.proofs.provers import bends as bends_prover
-from cpwl.proofs.provers.bends import _domain, points_in
+from cpwl.proofs.provers.bends import _POINTS, _domain
 from cpwl_check.bends import Known, of_fans
 from cpwl_check.budget import Refused, Undecided
 from cpwl_check.cones import dot, region
@@ -502,7 +502,7 @@ def test_roles_are_guessed_from_points_of_all_pieces():
     count = 2000
     bounds = [[k + 1, -k, 1, 0] for k in range(count)]
     p = CPWL.from_pieces([square] * count, bounds, [[0, 0]] * count, [0] * count)
-    x = points_in(p)[:, 0]
+    x = question.thinned(question._points(p), _POINTS)[:, 0]
     assert len(x) == 6000
     assert np.histogram(x, bins=10, range=(0, count))[0].min() > 500
 
@@ -567,13 +567,13 @@ def test_rows_longer_than_any_float_bound_the_domain():
     t = Fraction(1, 10**400)
     corners = [[0, 0], [Fraction(1, 3) + t, 0], [0, 1], [Fraction(1, 2), 1]]
     p = CPWL.from_simplices(corners, [[0, 1, 2], [1, 2, 3]], [0, 1, 2, t])
-    assert len(_domain(p, np.array([[0.1, 0.1], [0.3, 0.9]]))) == 4
+    assert len(_domain(p)) == 4
 
 
 def test_one_layer_is_proved_without_corners_from_the_prover(monkeypatch):
     """No neuron has a role to be guessed: planes alone are the hints, and the corners are the checker's business."""
     p = arrangement(3, 5, seed=0)
     network = hinge(p)
-    monkeypatch.setattr(bends_prover, "generators", None)
-    monkeypatch.setattr(bends_prover, "points_in", None)
+    monkeypatch.setattr(question, "generators", None)
+    monkeypatch.setattr(question, "_points", None)
     assert prove_bends(p, network)["roles"] == []

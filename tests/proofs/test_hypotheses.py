@@ -302,6 +302,61 @@ def sums():
     return json.loads(json.dumps([p, net, proof]))
 
 
+def fold():
+    """min(|x|, 1): s(y) - s(y - 1) at y = |x|."""
+    near = [([[-1], [1]], [0, 1], [1], 0), ([[-1], [1]], [1, 0], [-1], 0)]
+    p = function(1, [([[-1]], [-1], [0], 1), *near, ([[1]], [-1], [0], 1)])
+    net = network([[1, 0], [-1, 0]], [[1, 1, 0], [1, 1, -1]], [[1, -1, 0]])
+    inner = network([[1, 0], [1, -1]], [[1, -1, 0]])
+    part = function(1, [([[-1], [1]], [0, 1], [1], 0), ([[-1]], [-1], [0], 1)])
+    line = {"format": "cpwl-proof", "version": 1, "kind": "line", "inputs": 1, "error_bound": 0, "direction": [1]}
+    proof = {"format": "cpwl-proof", "version": 1, "kind": "fold", "inputs": 1, "error_bound": 0}
+    proof |= {"place": [[1, 1, 0]], "neurons": [[0, 1]], "reads": [[1]], "network": inner, "function": part}
+    return json.loads(json.dumps([p, net, proof | {"at": [[1], [0], [0], [1]], "proof": line}]))
+
+
+FOLD = {
+    1: ([(1, ("layers", 1, "bias", 1), str(-1 - TINY))], "neuron 1: it is not that of the network inside"),
+    2: ([(2, ("function", "pieces", 1, "offset"), more)], "the function inside: .*the network is not the law"),
+    3: ([(2, ("at", 0), [0])], "piece 0: a part is in none of the pieces that are named"),
+    4: ([(0, ("pieces", 3, "offset"), str(1 + TINY))], "piece 3: the network is not the law"),
+}
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ((2, ("place", 0, 0), str(1 + TINY)), "it is not that of the network inside"),
+        ((2, ("place", 0, 2), str(TINY)), "it is not that of the network inside"),
+        ((2, ("neurons",), [[1, 0]]), "it is not that of the network inside"),
+        ((2, ("neurons",), [[0, 0]]), "named twice"),
+        ((2, ("neurons",), [[0]]), "must have length 2"),
+        ((2, ("reads",), [[str(1 + TINY)]]), "it reads the network inside"),
+        ((2, ("reads",), [[1], [1]]), "there must be a row for each neuron"),
+        ((2, ("reads",), [[1, 1]]), "must have length 1"),
+        ((2, ("at",), [[1], [0], [0]]), "must have length 4"),
+        ((2, ("at", 1), []), "a part is in none"),
+        ((2, ("at", 1), [2]), "this must be"),
+        ((2, ("error_bound",), str(TINY)), "this must be 0"),
+        ((1, ("layers", 0, "bias", 0), str(TINY)), "the network is not the law|in none of the pieces"),
+        ((2, ("network", "layers"), lambda layers: layers[1:]), "network|layer"),
+    ],
+)
+def test_folds_are_as_they_must_be(change, reason):
+    """The place, the neurons, what reads them and the pieces, one wrong each."""
+    with pytest.raises(Refused, match=reason):
+        check(*changed(fold(), change))
+
+
+def test_a_fold_into_a_flat_piece_is_refused():
+    """Whatever the proof inside says about a piece without interior, nothing may rest on it."""
+    p, net, proof = fold()
+    proof["function"]["pieces"].append({"A": [[1], [-1]], "b": [1, -1], "gradient": [[1]], "offset": [0]})
+    proof["at"][0] = [1, 2]
+    with pytest.raises(Refused, match="piece 2: it has no interior"):
+        check(p, net, proof)
+
+
 SUMS = {
     1: ([(1, ("layers", 1, "entries"), [[0, 0, 1], [0, 1, str(TINY)], [1, 1, 1]])], "it reads a neuron of another"),
     2: ([(2, ("parts", 0, "function", "pieces", 1, "gradient", 0), more)], "the network is not the law"),
@@ -453,6 +508,7 @@ KINDS = {
     "optimal": (optimal, OPTIMAL),
     "clipped": (clipped, CLIPPED),
     "sums": (sums, SUMS),
+    "fold": (fold, FOLD),
     "decide": (all_kinds, COMMON),
     "expression": (expression, EXPRESSION),
     "bends": (bends, BENDS),

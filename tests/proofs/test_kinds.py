@@ -46,6 +46,8 @@ def networks():
     yield few, compile(few, construction="strips").network, None
     apart = SOLE["sums"][0]()
     yield apart, compile(apart, construction="sums").network, None
+    even = SOLE["fold"][0]()
+    yield even, compile(even, construction="fold").network, None
     exact = compiled("thirds_and_sevenths", "auto").network
     yield function("thirds_and_sevenths"), rounded(exact, np.float64), exact
     yield function("rounded_thirds"), compiled("rounded_thirds", "gates").network, None

@@ -233,7 +233,7 @@ def test_missing_and_changed_parts_are_noticed(tmp_path: Path) -> None:
     assert len(files) == len(parts) > 1
     written = files[0].read_text()
     files[0].write_text(written.replace('"tol": 0', '"tol": 0 '))
-    with pytest.raises(InputError, match="it was changed since"):
+    with pytest.raises(InputError, match="was changed after it was written"):
         list(extract_parts(network, size=10, checkpoint=tmp_path))
     files[0].unlink()
     with pytest.raises(InputError, match="cannot read"):

@@ -122,7 +122,7 @@ def test_the_page_has_sizes_costs_bounds_and_proofs() -> None:
     assert [bound["neurons"] for bound in data["lower"]] == [bound.neurons for bound in compiled.lower_bounds]
     assert data["proofs"][0]["statement"] == "network = function on every piece, in exact arithmetic"
     assert ["proved equal", "good"] in data["chips"]
-    assert ["healthy", "good"] in data["chips"]
+    assert ["no defects", "good"] in data["chips"]
 
 
 def test_both_error_figures_of_float_data() -> None:
@@ -717,6 +717,9 @@ def test_a_plant_in_a_file_has_its_loop_on_the_page(tmp_path: Path, monkeypatch:
     assert main(["report", "plant.json", "-o", "page.html", "--no-proof"]) == 0
     data = data_of(Page("", Path("page.html").read_text()))
     assert data["plant"] == {"A": [[0.5, 0], [0, 0]], "B": [[1], [1]]}
+    at = np.array(data["at"])
+    assert np.isfinite(cpwl.read("plant.json")([at])).all()
+    assert np.abs(at).max() > 0.1  # the loop would rest at the origin
     with pytest.raises(cpwl.errors.InputError, match="shapes"):
         cpwl.report(HAT, plant=([[1, 0]], [[1]]), prove=False)
 

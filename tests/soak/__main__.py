@@ -64,6 +64,13 @@ def limited(seconds: int) -> Iterator[None]:
         signal.signal(signal.SIGPROF, before)
 
 
+def reasons(error: BaseException | None) -> Iterator[BaseException]:
+    """An error, and the errors that led to it: compiled code wraps what it did not expect, more than once."""
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
+
+
 def run(case: Case) -> Outcome:
     """One case from its seed."""
     warnings.simplefilter("ignore")
@@ -77,7 +84,7 @@ def run(case: Case) -> Outcome:
     except Wrong as wrong:
         return Outcome(case, step, "wrong", str(wrong)[:500], wrong.about)
     except Exception as error:
-        if isinstance(error.__cause__ or error.__context__, Slow):  # rung in the middle of compiled code
+        if any(isinstance(reason, Slow) for reason in reasons(error)):  # rung in the middle of compiled code
             return Outcome(case, step, "slow")
         lines = traceback.format_exc().splitlines()
         place = " | ".join(line.strip() for line in lines[-5:])

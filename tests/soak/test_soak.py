@@ -5,7 +5,7 @@ import pytest
 
 import cpwl
 from cpwl import Network
-from soak.__main__ import Case, keep, run, smallest
+from soak.__main__ import Case, Slow, keep, run, smallest
 from soak.families import FAMILIES
 from soak.questions import PAIRS
 
@@ -69,3 +69,16 @@ def test_truths_are_what_they_say():
     _, truth = FAMILIES["breakpoints"](rng, 3)
     slope = truth.value([10**5])[0] - truth.value([10**5 - 1])[0]
     assert truth.value([10**5 + 1])[0] == truth.value([10**5])[0] + slope
+
+
+def test_an_alarm_inside_compiled_code_is_slow(monkeypatch):
+    """Compiled code wraps the alarm in errors of its own, more than once: that is no disagreement."""
+
+    def ring(*_, **__):
+        try:
+            raise SystemError("inner") from Slow()
+        except SystemError as inner:
+            raise SystemError("outer") from inner
+
+    monkeypatch.setattr(cpwl, "compile", ring)
+    assert run(Case("exact", "breakpoints", 2, 5)).verdict == "slow"

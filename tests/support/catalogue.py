@@ -745,9 +745,10 @@ def _grid(*shape: int, seed: int) -> CPWL:
 
 
 def _two_bumps() -> CPWL:
-    values = np.zeros((8, 8), dtype=np.int64)
-    values[2, 2], values[5, 5] = 1, -2
-    return CPWL.from_grid([range(8), range(8)], values)
+    """Two bumps, not mirrored in the diagonal."""
+    values = np.zeros((8, 9), dtype=np.int64)
+    values[2, 2], values[5, 6] = 1, 2
+    return CPWL.from_grid([range(8), range(9)], values)
 
 
 def _sum_of_lines(seed: int) -> CPWL:
@@ -764,11 +765,23 @@ def _pieces_of_a_network() -> CPWL:
     return extract(Network([first, second, ([[3, -2]], [1])]), box=(-4, 4), exact=True)
 
 
+def mirrored_table(k: int) -> CPWL:
+    """Random values on (2 k + 1)^2 points, even in x and in y, and so are the diagonals of the boxes."""
+    values, r = np.random.default_rng(0).integers(-99, 100, (k + 1, k + 1)), range(-k, k + 1)
+    number = {at: n for n, at in enumerate((i, j) for i in r for j in r)}
+    cells = []
+    for i, j in itertools.product(r[:-1], repeat=2):
+        a, b, c, d = (number[at] for at in ((i, j), (i + 1, j), (i + 1, j + 1), (i, j + 1)))
+        cells += [[a, b, c], [a, d, c]] if (i >= 0) == (j >= 0) else [[b, a, d], [b, c, d]]
+    return CPWL.from_simplices(list(number), cells, [int(values[abs(i), abs(j)]) for i, j in number])
+
+
 _FLOAT32: dict[str, Any] = {"precision": "float32"}
 SOLE: dict[str, tuple[Callable[[], CPWL], dict[str, Any]]] = {
     "hinge": (lambda: from_hidden_layer([[-2, 1, 1], [2, -1, 0], [2, -1, -2]], [1, -1, 1], [3, 2, 1]), {}),
-    "univariate": (lambda: function("sawtooth"), {}),
+    "univariate": (lambda: CPWL.from_breakpoints(range(20), [7 * k * k % 11 for k in range(20)]), {}),
     "sums": (lambda: _sum_of_lines(0), {}),
+    "fold": (lambda: mirrored_table(4), {}),
     "layers": (_pieces_of_a_network, {}),
     "gates": (lambda: function("wrong_for_algorithm_1"), {}),
     "columns": (lambda: _grid(3, 3, 3, seed=2), {**_FLOAT32, "max_error": 2e-6}),

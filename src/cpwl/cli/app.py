@@ -34,7 +34,7 @@ for _each in _COMMANDS:
     _app.command()(command(_each))
 _app.command("count", hidden=True)(command(count_regions))  # its name up to 0.2
 _app.command()(batch)
-_bench = typer.Typer(help="Measure on this machine.", rich_markup_mode=None)
+_bench = typer.Typer(help="Benchmarks on this machine.", rich_markup_mode=None)
 _bench.command("run")(command(bench_run))
 _bench.callback()(lambda: None)
 _app.add_typer(_bench, name="bench")

@@ -75,7 +75,7 @@ def ask(
 ) -> Said:
     """Answer questions about a function or a network, exactly and with a witness.
 
-    Exit status: 0 all questions answered, and none with no; 1 an answer is no; 2 an answer is undecided.
+    Exit status: 0 if every question is answered and no answer is "no"; 1 if an answer is "no"; 2 if one is undecided.
     """
     from cpwl.dynamics import equilibria as equilibria_of
     from cpwl.dynamics import is_invariant
@@ -173,10 +173,6 @@ def _all_asked(questions: dict[str, Callable[[], Any]]) -> dict[str, _Reply]:
     return replies
 
 
-def _reply(found: Any) -> _Reply:
-    return _REPLIES[type(found).__name__](found)
-
-
 def _undecided(reason: str) -> _Reply:
     reason = spelled(reason, {"max_regions": "--max-regions"})
     return _Reply(f"undecided: {reason}", {"undecided": reason}, None)
@@ -223,108 +219,50 @@ def _norm(word: str) -> int | str:
     return word if word == "inf" else int(word)
 
 
-def _lipschitz(found: Any) -> _Reply:
-    data = {
-        "value": float(found),
-        "low": _exact(found.low),
-        "high": _exact(found.high),
-        "square": None if found.square is None else _exact(found.square),
-        "piece": found.piece,
-        "points": [_point(x) for x in found.points],
-        "complete": found.complete,
-    }
-    return _Reply(str(found), data, True if found.complete else None)
-
-
-def _level(found: Any) -> _Reply:
-    from cpwl.function.answers import number_text
-
-    data: dict[str, Any] = {"polyhedra": len(found)}
-    if found.polyhedra.dim > 3:
-        return _Reply(f"{len(found)} polyhedra", data)
-    volume = found.volume
-    return _Reply(f"{len(found)} polyhedra, volume {number_text(volume)}", {**data, "volume": _exact(volume)})
-
-
-def _extremum(found: Any) -> _Reply:
-    data = {
-        "value": None if abs(found.value) == math.inf else float(found.value),
-        "exact": _exact(found.value),
-        "point": [float(v) for v in found.point],
-        "point_exact": _point(found.point),
-        "ray": None if found.ray is None else _point(found.ray),
-        "piece": found.piece,
-        "complete": found.complete,
-    }
-    return _Reply(str(found), data, True if found.complete else None)
-
-
-def _answer(found: Any) -> _Reply:
-    data = {
-        "holds": found.holds,
-        "reason": found.reason,
-        "points": [_point(x) for x in found.points],
-        "values": [_point(x) for x in found.values],
-        "slack": _exact(found.slack),
-    }
-    return _Reply(str(found), data, found.holds)
-
-
-def _invariance(found: Any) -> _Reply:
-    data = {
-        "holds": found.holds,
-        "cells": len(found.proof),
-        "point": None if found.point is None else _point(found.point),
-        "value": None if found.value is None else _point(found.value),
-    }
-    return _Reply(str(found), data, found.holds)
-
-
-def _faces(found: Any) -> _Reply:
-    faces = [
-        {"dim": f.dim, "points": [_point(x) for x in f.points], "rays": [_point(x) for x in f.rays]}
-        for f in found.faces
-    ]
-    shown = "; ".join(" - ".join("(" + ", ".join(x) + ")" for x in f["points"]) for f in faces[:10])
-    more = f" and {len(faces) - 10} more" if len(faces) > 10 else ""
-    return _Reply(f"{shown}{more}" if faces else "nowhere", {"faces": faces})
-
-
-def _distance(found: Any) -> _Reply:
-    data = {
-        "largest": _exact(found.largest),
-        "point": _point(found.point),
-        "mean": None if found.mean is None else _exact(found.mean),
-    }
-    return _Reply(str(found), data)
-
-
-def _number(value: Fraction) -> _Reply:
-    from cpwl.function.answers import number_text
-
-    return _Reply(number_text(value), {"value": float(value), "exact": _exact(value)})
-
-
-def _exact(value: Any) -> str:
-    """A rational as "p/q"; one with thousands of digits as the nearest float."""
-    if not isinstance(value, Fraction):
-        return "infinity" if value > 0 else "-infinity"
-    return (
-        str(value) if max(value.numerator.bit_length(), value.denominator.bit_length()) < 14_000 else repr(float(value))
-    )
-
-
-def _point(x: Any) -> list[str]:
-    return [_exact(v) for v in x]
-
-
-_REPLIES: dict[str, Callable[[Any], _Reply]] = {
-    "Answer": _answer,
-    "Distance": _distance,
-    "Extremum": _extremum,
-    "Fraction": _number,
-    "Invariance": _invariance,
-    "LevelSet": _level,
-    "Lipschitz": _lipschitz,
-    "Solutions": _faces,
+# The fields of an answer that machines are told, by its kind.
+_FIELDS = {
+    "Answer": "holds reason points values slack",
+    "Distance": "largest point mean",
+    "Extremum": "piece complete ray",
+    "Invariance": "holds point value",
+    "Lipschitz": "low high square piece points complete",
 }
+
+
+def _reply(found: Any) -> _Reply:
+    """An answer of any kind: in words, and by its fields, numbers exactly."""
+    from cpwl.function.answers import number_text
+
+    kind = type(found).__name__
+    if kind == "Fraction":
+        return _Reply(number_text(found), {"value": float(found), "exact": _exact(found)})
+    if kind == "LevelSet":
+        whole = {"polyhedra": len(found)}
+        if found.polyhedra.dim > 3:
+            return _Reply(f"{len(found)} polyhedra", whole)
+        text = f"{len(found)} polyhedra, volume {number_text(found.volume)}"
+        return _Reply(text, {**whole, "volume": _exact(found.volume)})
+    if kind == "Solutions":
+        faces = [{name: _exact(getattr(face, name)) for name in ("dim", "points", "rays")} for face in found.faces]
+        shown = "; ".join(" - ".join("(" + ", ".join(x) + ")" for x in face["points"]) for face in faces[:10])
+        more = f" and {len(faces) - 10} more" if len(faces) > 10 else ""
+        return _Reply(f"{shown}{more}" if faces else "nowhere", {"faces": faces})
+    data = {name: _exact(getattr(found, name)) for name in _FIELDS[kind].split()}
+    if kind == "Extremum":
+        data |= {"value": None if abs(found.value) == math.inf else float(found.value), "exact": _exact(found.value)}
+        data |= {"point": [float(v) for v in found.point], "point_exact": _exact(found.point)}
+    elif kind == "Lipschitz":
+        data["value"] = float(found)
+    elif kind == "Invariance":
+        data["cells"] = len(found.proof)
+    return _Reply(str(found), data, data["holds"] if "holds" in data else data.get("complete", True) or None)
+
+
+def _exact(value: Any) -> Any:
+    """Rationals as "p/q", those with thousands of digits as the nearest float; points and lists of them as lists."""
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, Fraction):
+        short = max(value.numerator.bit_length(), value.denominator.bit_length()) < 14_000
+        return str(value) if short else repr(float(value))
+    return [_exact(v) for v in value] if hasattr(value, "__len__") else "infinity" if value > 0 else "-infinity"

@@ -8,10 +8,11 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from concurrent.futures import CancelledError, ThreadPoolExecutor
+from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
+from threading import Lock
 from typing import Annotated, Any
 
 import typer
@@ -40,7 +41,9 @@ def batch(
     max_memory: Annotated[
         str | None, typer.Option(metavar="SIZE", help="Memory limit for each function, such as 4G.")
     ] = None,
-    again: Annotated[bool, typer.Option("--again", help="Also compile what an earlier run has finished.")] = False,
+    again: Annotated[
+        bool, typer.Option("--again", help="Recompile functions that an earlier run has finished.")
+    ] = False,
 ) -> None:
     """Compile every function in a folder. OUT/results.csv and OUT/results.jsonl have one line per function.
 
@@ -82,7 +85,7 @@ def batch(
         write_text(output / "results.csv", _table(ordered))
 
     save()
-    running: set[subprocess.Popen[str]] = set()
+    running = _Running()
     with ThreadPoolExecutor(workers) as pool:
         try:
             for job, line in zip(todo, pool.map(lambda job: _run(job, options, timeout, running), todo), strict=True):
@@ -91,12 +94,36 @@ def batch(
                 print(_sentence(line), flush=True)
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
-            for process in tuple(running):  # what is compiled now would go on for as long as it takes
-                process.terminate()
+            running.end()
             raise
     failed = sum(line["status"] != "done" for line in lines.values())
     print(f"{output / 'results.csv'}: {len(lines) - failed} done, {failed} failed")
     raise typer.Exit(Code.DONE if not failed else Code.UNDECIDED)
+
+
+@dataclass(slots=True)
+class _Running:
+    """The processes that compile now: when the batch ends early, they end too, and no other one starts."""
+
+    processes: set[subprocess.Popen[str]] = field(default_factory=set)
+    lock: Lock = field(default_factory=Lock)
+    ended: bool = False
+
+    def start(self, command: list[str]) -> subprocess.Popen[str]:
+        """Start a process, unless the batch has ended."""
+        with self.lock:
+            if self.ended:
+                raise CancelledError
+            process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            self.processes.add(process)
+            return process
+
+    def end(self) -> None:
+        """Terminate all processes."""
+        with self.lock:
+            self.ended = True
+            for process in tuple(self.processes):
+                process.terminate()
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,19 +163,18 @@ def _jobs(folder: Path, output: Path) -> Iterator[_Job]:
         yield _Job(source, source.name, output / f"{stem}.onnx")
 
 
-def _run(job: _Job, options: list[str], timeout: float | None, running: set[subprocess.Popen[str]]) -> dict[str, Any]:
+def _run(job: _Job, options: list[str], timeout: float | None, running: _Running) -> dict[str, Any]:
     line: dict[str, Any] = {"input": job.name, "key": job.key(options)}
     command = [sys.executable, "-m", "cpwl", "compile", str(job.source), "-o", str(job.target), "--json", *options]
     limit = None if timeout is None else timeout + _GRACE
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        running.add(process)
+    with running.start(command) as process:
         try:
             out, errors = process.communicate(timeout=limit)
         except subprocess.TimeoutExpired:
             process.kill()
             return line | {"status": f"killed after {limit:g} s", "code": int(Code.UNDECIDED)}
         finally:
-            running.discard(process)
+            running.processes.discard(process)
     if process.returncode != 0:
         said = [each for each in errors.splitlines() if each.startswith("error: ")]
         ended = f"the process ended with {process.returncode}"

@@ -8,15 +8,12 @@ import sys
 import tempfile
 from concurrent.futures import Executor
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from cpwl.cli.options import BoxBounds, Work, file_argument, load_network
 from cpwl.cli.output import Code, Said
-
-if TYPE_CHECKING:
-    from cpwl.network import Network
 
 
 def check(
@@ -42,7 +39,8 @@ def check(
     Exit status: 0 proved; 1 refused; 2 not decided; 3 proved in exact arithmetic, but the rounding errors of evaluating
     NET.onnx may exceed the bound.
     """
-    from cpwl.io.json import save
+    from cpwl.io.json import load, save
+    from cpwl.proofs.certify import caution_of
 
     floats = None
     with tempfile.TemporaryDirectory() as folder:
@@ -60,21 +58,12 @@ def check(
             code, found = _decided(files, max_error, box, how["executor"], folder)
     verdict = f"{found.pop('verdict')}: {found.pop('reason')}"
     if code == Code.DONE and floats is not None and "cells" not in found:
-        caution = _evaluated(function, floats, max_error)
-        found["caution"] = caution
+        p: Any = load(function)
+        found["caution"] = caution = caution_of(p, floats, max_error)
         if caution:
             code, verdict = Code.EXACTLY, f"proved in exact arithmetic only: {caution}; {verdict}"
     aside = code not in (Code.DONE, Code.REFUTED, Code.EXACTLY)
     return Said(verdict, {"proved": code == Code.DONE, "verdict": verdict, **found}, code, aside)
-
-
-def _evaluated(function: Path, network: Network, max_error: float | None) -> str:
-    """What a proof in exact arithmetic does not show about a file of floats."""
-    from cpwl.io.json import load
-    from cpwl.proofs.certify import caution_of
-
-    p: Any = load(function)
-    return caution_of(p, network, max_error)
 
 
 def _decided(
@@ -99,8 +88,7 @@ def _decided(
 def _answer(status: int, said: str) -> tuple[int, dict[str, Any]]:
     """The exit code and the verdict; a checker that was ended from outside, or said nothing, has decided nothing."""
     try:
-        found: dict[str, Any] = json.loads(said)
+        return status, json.loads(said)
     except ValueError:
         how = f"by signal {-status}" if status < 0 else f"with status {status}"
         return Code.UNDECIDED, {"verdict": "not decided", "reason": f"the checker ended {how} without a verdict"}
-    return status, found

@@ -26,6 +26,7 @@ from cpwl.cli.options import (
     Precision,
     Train,
     Work,
+    about,
     check_neurons,
     file_argument,
     load_function,
@@ -136,13 +137,8 @@ def compile(
             f"`{output}` cannot refuse a point: use clip, or write C code.", param_hint="'--outside'"
         )
     _check_paths(source, output, proof, dtype)
-    given = {
-        "--c-form": c_form != "auto",
-        "--max-bytes": max_bytes is not None,
-        "--c-test": c_test,
-        "--fixed": fixed is not None,
-    }
-    _check_c(output, given, certify=certify and not integer)
+    in_c = {"form": c_form, "max_bytes": max_bytes, "test": c_test, "fixed": fixed}
+    _check_c(output, in_c, certify=certify and not integer)
     from cpwl.compiler import compile as compile_function
 
     written = _formula(source, formula, variables)
@@ -187,11 +183,12 @@ def compile(
             most = float(allowed) if Fraction(float(allowed)) >= allowed else math.nextafter(float(allowed), math.inf)
             lines.append(f"check it: cpwl check {source} {output} {proof} --max-error {most}")
         return Said("\n".join(lines), data | statement)
-    options = {"form": c_form, "outside": outside, "max_bytes": max_bytes, "test": c_test, "fixed": fixed}
-    code = _write(compiled, output, dtype, options)
+    code = _write(compiled, output, dtype, in_c | {"outside": outside})
     if code is not None:
         lines.append(str(code))
-        data |= _c_summary(code)
+        data |= {"c_form": code.form, "dtype": code.dtype, "outside": code.outside}
+        data |= {"costs": {form: asdict(cost) for form, cost in code.costs.items()}}
+        data |= {"evaluation_bound": code.error_bound}
     return Said("\n".join(lines), data)
 
 
@@ -222,11 +219,14 @@ def _check_paths(source: Path | None, output: Path, proof: Path | None, dtype: s
             check_output(path, source, what=what)
 
 
-def _check_c(output: Path, given: dict[str, bool], *, certify: bool) -> None:
+_IN_C = {"form": "--c-form", "max_bytes": "--max-bytes", "test": "--c-test", "fixed": "--fixed"}
+
+
+def _check_c(output: Path, in_c: dict[str, Any], *, certify: bool) -> None:
     """Options of C headers are for C headers, and others are not."""
     if output.suffix.lower() != ".h":
-        for option in (option for option, is_given in given.items() if is_given):
-            raise typer.BadParameter(f"`{output}` is not a C header (.h).", param_hint=f"'{option}'")
+        for name in (name for name, value in in_c.items() if value not in ("auto", None, False)):
+            raise typer.BadParameter(f"`{output}` is not a C header (.h).", param_hint=f"'{_IN_C[name]}'")
     elif certify:
         message = (
             "a proof is about a network in a file: compile to .onnx with --certify, then `cpwl convert` that to .h."
@@ -251,19 +251,10 @@ def _write(compiled: Compiled, output: Path, dtype: str | None, options: dict[st
     return None
 
 
-def _c_summary(code: CCode) -> dict[str, Any]:
-    return {
-        "c_form": code.form,
-        "dtype": code.dtype,
-        "outside": code.outside,
-        "costs": {form: asdict(cost) for form, cost in code.costs.items()},
-        "evaluation_bound": code.error_bound,
-    }
-
-
 def _check_proof(p: CPWL, compiled: Compiled, max_error: float | None, dtype: str | None) -> None:
     """Refuse to write a network without a proof, or with one of a larger error than is allowed."""
-    from cpwl.function.sample import sample
+    from cpwl.function.evaluate import sample
+    from cpwl_check.pieces import pair
 
     certificate = compiled.certificate
     assert certificate is not None
@@ -271,14 +262,11 @@ def _check_proof(p: CPWL, compiled: Compiled, max_error: float | None, dtype: st
         raise LimitError(f"nothing was written, because no proof was found: {certificate.reason}")
     bound = certificate.error_bound
     assert bound is not None
-    largest = bound[0] + bound[1] if isinstance(bound, tuple) else bound
-    size = sample(p).range
+    largest, size = sum(pair(bound)), sample(p).range
     if max_error is not None and largest > max_error * size:
         part = float(largest) / size
-        enough = f"{part * 1.06:.1e}"  # two digits, and not less
-        remedy = f"--max-error {enough} would pass" + (
-            ", and rounding to --dtype float64 costs far less" if dtype == "float32" else ""
-        )
+        remedy = f"--max-error {part * 1.06:.1e} would pass"  # two digits, and not less
+        remedy += ", and rounding to --dtype float64 costs far less" if dtype == "float32" else ""
         raise LimitError(
             f"nothing was written: the proved bound on |network - function| is {part:.2e} of the range of the "
             f"function, {size:.6g}, and --max-error allows {max_error:.2e} of it; {remedy}",
@@ -328,12 +316,7 @@ def _drafted(output: Path, write: Callable[[Path], _T]) -> tuple[_T, list[tuple[
 
 def _summary(p: CPWL, compiled: Compiled, source: Path, output: Path, seconds: float) -> dict[str, Any]:
     return {
-        "input": str(source),
-        "output": str(output),
-        "dim": p.dim,
-        "outputs": p.outputs,
-        "pieces": p.num_pieces,
-        "components": p.num_components,
+        **about(p, source, output),
         "construction": compiled.construction,
         "sizes": asdict(compiled.sizes),
         "bounds": {name: _plain(asdict(bound)) for name, bound in compiled.bounds.items()},
@@ -343,17 +326,7 @@ def _summary(p: CPWL, compiled: Compiled, source: Path, output: Path, seconds: f
         "lower_bounds": [asdict(bound) for bound in compiled.lower_bounds],
         "splits": compiled.splits,
         "seconds": round(seconds, 6),
-        **({} if compiled.within is None else {"within": _within_data(compiled.within)}),
-    }
-
-
-def _within_data(found: Within) -> dict[str, Any]:
-    return {
-        "tolerance": [str(e) for e in found.tolerance],
-        "distance": str(found.distance.largest),
-        "point": [str(v) for v in found.distance.point],
-        "proposal": found.proposal,
-        "neurons_equal": found.neurons_equal,
+        **({} if compiled.within is None else {"within": compiled.within.data}),
     }
 
 
@@ -502,15 +475,8 @@ def mpc(
     certificate = made.certificate
     if certificate is not None and not certificate.proved:
         raise LimitError(f"nothing was written, because no proof was found: {certificate.reason}")
-    options = {
-        "dtype": dtype,
-        "form": c_form,
-        "outside": outside,
-        "max_bytes": max_bytes,
-        "test": c_test,
-        "fixed": fixed,
-    }
-    code = _write_all(law, made, output, beside, options)
+    in_c = {"form": c_form, "max_bytes": max_bytes, "test": c_test, "fixed": fixed}
+    code = _write_all(law, made, output, beside, in_c | {"dtype": dtype, "outside": outside})
     statement = None if certificate is None else certificate.statement
     found = {
         "input": str(source),

@@ -25,11 +25,12 @@ def info(
     source: Annotated[Path | None, file_argument("[FILE]", "File with a function or a network.")] = None,
 ) -> Said:
     """Describe the content of a file. Without a file, list the supported formats."""
-    if source is None:
-        said = _kinds()
-    else:
-        from cpwl.io.endings import recognized
+    from cpwl.io.endings import doors, recognized
 
+    if source is None:
+        tables = {"read": doors("read"), "written": doors("written")}
+        said: dict[str, Any] = {verb: {door.ending: door.what for door in own} for verb, own in tables.items()}
+    else:
         held, door = load_any(source), recognized(source)
         said = {"input": str(source), **({} if door is None else {"file": door.what}), **summary(held)}
     return Said("\n".join(f"{name}: {_plain(value)}" for name, value in said.items()), said)
@@ -60,13 +61,6 @@ def summary(held: CPWL | Network) -> dict[str, Any]:
         "numbers": "exact" if held.tol == 0 else f"floats, within {held.tol:g}",
         "table": held.mesh is not None,
     } | ({"names": ", ".join(held.labels)} if held.names else {})
-
-
-def _kinds() -> dict[str, Any]:
-    from cpwl.io.endings import doors
-
-    tables = {"read": doors("read"), "written": doors("written")}
-    return {verb: {door.ending: door.what for door in found} for verb, found in tables.items()}
 
 
 def _plain(value: Any) -> str:

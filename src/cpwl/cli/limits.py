@@ -244,7 +244,9 @@ _WORK = {
 _TIMEOUT = Annotated[
     float | None,
     typer.Option(
-        min=0.001, metavar="SECONDS", help="Stop after SECONDS. Partial results are written; the exit status is 2."
+        min=0.001,
+        metavar="SECONDS",
+        help="Stop after SECONDS with exit status 2. Partial results are kept where they are useful.",
     ),
 ]
 _MEMORY = Annotated[

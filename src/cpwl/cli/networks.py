@@ -20,25 +20,25 @@ from cpwl.cli.options import (
     MaxNeurons,
     NeededBox,
     Work,
+    about,
     box_domain,
     box_of,
     check_neurons,
     file_argument,
     load_any,
+    load_function,
     load_network,
     output_option,
     path_option,
     within_neurons,
 )
 from cpwl.cli.output import Code, Said, check_ending, check_output, spelled
-from cpwl.errors import CpwlError, CpwlWarning, InputError, counted
+from cpwl.errors import CpwlError, CpwlWarning, counted
 
 if TYPE_CHECKING:
     from cpwl.compressor import Compressed
     from cpwl.equality import Verdict
-    from cpwl.function import CPWL
-    from cpwl.network import Network, Sizes
-    from cpwl.proofs.certify import Certificate
+    from cpwl.network import Sizes
 
 # ``cpwl equal``: are two networks or functions equal? A proof, or a point where they differ.
 
@@ -70,6 +70,7 @@ def equal(
     from cpwl.equality import Verdict
     from cpwl.equality import equal as compare
     from cpwl.network import Network
+    from cpwl.proofs.certify import certify
 
     a, b = load_any(first), load_any(second)
     if output is not None and not (isinstance(a, Network) and isinstance(b, Network)):
@@ -85,7 +86,7 @@ def equal(
             verdict = Verdict(None, None, (None, None), None, 0, str(reason))
     proof = None
     if output is not None and verdict.equal and isinstance(a, Network) and isinstance(b, Network):
-        proof = _proof(a, b, domain, 0.0)
+        proof = certify(a, b, domain=domain, max_error=0.0)
         if proof.proved:
             proof.save(output)
     files = (first, second) if verdict.equal is False else ()
@@ -100,13 +101,6 @@ def equal(
     said = {} if proof is None else {"proof": proof.statement}
     found = {"first": str(first), "second": str(second), **summary(verdict), "onnxruntime": replayed, **said}
     return Said("\n".join(lines), found, code)
-
-
-def _proof(first: Network, second: Network, domain: Any, max_error: float) -> Certificate:
-    """The proof that two networks differ by no more than that, if there is one."""
-    from cpwl.proofs.certify import certify
-
-    return certify(first, second, domain=domain, max_error=max_error)
 
 
 def summary(verdict: Verdict) -> dict[str, Any]:
@@ -206,7 +200,7 @@ def extract(
         bool, typer.Option("--merge", help="Merge regions with the same law where their union is convex.")
     ] = False,
     exact: Annotated[
-        bool | None, typer.Option("--exact/--float", help="Write rationals or floats.  [default: as the weights are]")
+        bool | None, typer.Option("--exact/--float", help="Write rationals or floats.  [default: as in the weights]")
     ] = None,
     resume: Annotated[Path | None, path_option("PART.json", "Resume from the output of an earlier run.")] = None,
     *,
@@ -225,7 +219,7 @@ def extract(
     from cpwl.regions.extract import extract as extract_pieces
 
     network = load_network(source)
-    known = None if resume is None else _load_pieces(resume)
+    known = None if resume is None else load_function(resume, _EARLIER)
     began = perf_counter()
     with work() as how:
         p = extract_pieces(
@@ -250,18 +244,8 @@ def extract(
         save(p, output, note=note)
     what = "complete" if p.complete else "incomplete; --resume continues from this file"
     sizes = f"{counted(p.num_pieces, 'piece')}, {counted(p.num_components, 'law')}"
-    data = {
-        "input": str(source),
-        "output": str(output),
-        "dim": p.dim,
-        "outputs": p.outputs,
-        "pieces": p.num_pieces,
-        "components": p.num_components,
-        "exact": p.tol == 0,
-        "complete": bool(p.complete),
-        "saved": saved,
-        "seconds": round(seconds, 6),
-    }
+    data = about(p, source, output) | {"exact": p.tol == 0, "complete": bool(p.complete), "saved": saved}
+    data["seconds"] = round(seconds, 6)
     text = f"{output}: {sizes} in {seconds:.2f} s: {what}" if saved else ""
     return Said(text, data, Code.DONE if p.complete else Code.UNDECIDED)
 
@@ -300,22 +284,15 @@ def _extract_parts(
     )
 
 
+_EARLIER = "it must hold the pieces that an earlier run found"
+
+
 def _pieces_in(path: Path) -> int:
     """How many pieces of a function a file holds; 0 if it is not there or holds something else."""
     try:
-        return _load_pieces(path).num_pieces if path.exists() else 0
+        return load_function(path, _EARLIER).num_pieces if path.exists() else 0
     except CpwlError:
         return 0
-
-
-def _load_pieces(path: Path) -> CPWL:
-    from cpwl.function import CPWL
-    from cpwl.io.json import load
-
-    p = load(path)
-    if not isinstance(p, CPWL):
-        raise InputError(f"{path} holds a network, not the pieces that an earlier run found", path=str(path))
-    return p
 
 
 # ``cpwl compress``: a smaller network that is proved equal.
@@ -346,6 +323,7 @@ def compress(
     from cpwl.equality import equal
     from cpwl.files import write_together
     from cpwl.io.endings import write
+    from cpwl.proofs.certify import certify as prove
 
     network = load_network(source)
     domain = box_domain(box, network.inputs)
@@ -361,7 +339,7 @@ def compress(
     proof = None
     if certify and (written.equal or (written.gap is not None and written.gap < math.inf)):
         off = float(written.gap or 0)
-        proof = _proof(network, small, domain, math.nextafter(off, math.inf) if off else 0.0)
+        proof = prove(network, small, domain=domain, max_error=math.nextafter(off, math.inf) if off else 0.0)
     proofs = [(path, proof.text.encode())] if proof is not None and proof.proved else []
     write_together([(output, content), *proofs])
     lines = _compressed_text(found, written, source, output)

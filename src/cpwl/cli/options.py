@@ -226,6 +226,12 @@ def load_any(path: Path, layout: str | None = None) -> CPWL | Network:
     return read(path, **options)
 
 
+def about(p: CPWL, source: Path, output: Path) -> dict[str, Any]:
+    """What --json says first of a function that goes from one file to another."""
+    sizes = {"dim": p.dim, "outputs": p.outputs, "pieces": p.num_pieces, "components": p.num_components}
+    return {"input": str(source), "output": str(output), **sizes}
+
+
 def load_network(path: Path) -> Network:
     """The network in a file, with the weights exactly as they stand there."""
     from cpwl.network import Network

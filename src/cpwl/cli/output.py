@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -59,20 +59,35 @@ def listening() -> Iterator[Heard]:
     Steps that can end early then return what they have found, drafts of files are removed, and processes that were
     started are ended.
     """
-    heard = Heard()
+    heard, report = Heard(), sys.unraisablehook
 
     def end(number: int, _frame: object) -> None:
         heard.number = number
         raise KeyboardInterrupt
+
+    # Python drops an exception that is raised while a generator is closed or an object is deleted: the next call of
+    # a function raises it again.
+    def dropped(unraisable: Any) -> None:
+        if heard.number is None or unraisable.exc_type is not KeyboardInterrupt:
+            report(unraisable)
+        else:
+            sys.setprofile(again)
+
+    def again(_frame: object, event: str, _argument: object) -> None:
+        if event.endswith("call"):
+            sys.setprofile(None)
+            raise KeyboardInterrupt
 
     before = {}
     if threading.current_thread() is threading.main_thread():
         numbers = [getattr(signal, name) for name in _NAMES if hasattr(signal, name)]
         usual = (signal.SIG_DFL, signal.default_int_handler)
         before = {number: signal.signal(number, end) for number in numbers if signal.getsignal(number) in usual}
+        sys.unraisablehook = dropped
     try:
         yield heard
     finally:
+        sys.unraisablehook = report
         for number, handler in before.items():
             signal.signal(number, handler)
 
@@ -320,14 +335,6 @@ def say(message: str, code: Code) -> Code:
     return code
 
 
-def _show_warning(
-    options: dict[str, str],
-    message: Warning | str,
-    category: type[Warning],  # noqa: ARG001 - what Python calls it with
-    filename: str,  # noqa: ARG001
-    lineno: int,  # noqa: ARG001
-    file: TextIO | None = None,  # noqa: ARG001
-    line: str | None = None,  # noqa: ARG001
-) -> None:
+def _show_warning(options: dict[str, str], message: Warning | str, *_: Any, **__: Any) -> None:
     with contextlib.suppress(OSError, ValueError):
         print(f"warning: {printable(spelled(str(message), options))}", file=sys.stderr)

@@ -21,10 +21,10 @@ from cpwl.function.bends.planar import PlanarBends, find_bends, with_edges_only
 from cpwl.function.bends.profile import Profile, profile_of
 from cpwl.function.bends.table import Neighbours, Table, bend_planes, neighbours, table_of
 from cpwl.function.domain import box_around
+from cpwl.function.evaluate import Sample, sample
 from cpwl.function.jump import largest_jump
 from cpwl.function.lineality import Divided, divided
 from cpwl.function.order import Order, order_components
-from cpwl.function.sample import Sample, sample
 from cpwl.function.snap.snap import undone
 
 

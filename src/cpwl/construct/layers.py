@@ -86,7 +86,7 @@ def _smallest(p: CPWL) -> Network:
         )
         if made is not None:
             return made
-    raise ConstructionError("no weights were found with which the bends of this function are two hidden layers")
+    raise ConstructionError("no weights were found for which two hidden layers bend as this function does")
 
 
 def _networks(found: Layered, box: Sequence[Interval] | None) -> Iterator[Network]:

@@ -20,6 +20,7 @@ ConstructionName = Literal[
     "hinge",
     "univariate",
     "sums",
+    "fold",
     "layers",
     "gates",
     "columns",
@@ -140,6 +141,7 @@ def _itself(network: Network) -> Network:
 Layers = Sequence[tuple[Any, NDArray[np.float64]]]
 _BLOCK = 2**20  # activations held at once
 _WORK = 2**25  # products in all
+BLOCK = 256  # terms that onnxruntime's matrix product adds up before it adds them to the others
 
 
 def noise(layers: Layers, points: ArrayLike) -> float:
@@ -147,8 +149,8 @@ def noise(layers: Layers, points: ArrayLike) -> float:
 
     Every rounding counts as an independent relative error of one unit. Weights are rounded unless they are short,
     products unless the weight is a power of two, and so is every partial sum: in a sum of 400 terms the 399 partial
-    sums count, in the order of the weights, which is that of runtimes. (Several sums side by side, as in vector units,
-    have smaller partial sums.)
+    sums count, in the order of the weights, as in plain loops, or in blocks of 256 terms, as in matrix products of
+    onnxruntime, whichever is worse. (Several sums side by side, as in vector units, have smaller partial sums.)
     Terms that are 0 round nothing. The error of a neuron reaches the output with the slope that it has there: errors
     that cancel, as in ``a + relu(b - a)``, do so here too. Roundings behave as if they were independent (Higham and
     Mary 2019): two deviations are more than any error seen (docs/theory/float_quality.md).
@@ -188,28 +190,51 @@ def _variance(layers: Layers, x: NDArray[np.float64]) -> float:
 def _layer(
     weight: Any, bias: NDArray[np.float64], value: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The sums of a layer, and the variances of their roundings, term by term: of all rows at once, the longest first.
+    """The sums of a layer, and the variances of their roundings: the larger ones of both orders of a long sum."""
+    total, variance = _sums(weight, bias[:, None], value, weight.shape[1])
+    if weight.shape[1] > BLOCK:
+        variance = np.maximum(variance, _sums(weight, bias[:, None], value, BLOCK)[1])
+    return total, variance + np.where(_is_long(bias), bias**2, 0.0)[:, None]
 
-    A loop over the terms of the longest row.
+
+def _sums(
+    weight: Any, bias: NDArray[np.float64], value: NDArray[np.float64], block: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The sums of a layer and the variances of their roundings, of all rows at once, the longest first.
+
+    The sum of each `block` of columns, term by term in their order, is added to the bias and the blocks before it. A
+    loop over the terms of the longest row.
     """
     count = np.diff(weight.indptr)
     order = np.argsort(-count, kind="stable")
     start = weight.indptr[order]
     # Short weights are what they are in any format; others are rounded once themselves.
     rounded = (np.abs(np.frexp(weight.data)[0]) != 0.5) + _is_long(weight.data)
-    total, variance = np.zeros((2, len(order), value.shape[1]))
+    part, variance = np.zeros((2, len(order), value.shape[1]))
+    whole = bias[order] + part
+    last = np.zeros(len(order), dtype=np.int64)  # the block of the last term of each row
+
+    def close(rows: NDArray[np.int64]) -> None:
+        """Add the sum of a block to the blocks before it."""
+        rounds = (whole[rows] != 0) & (part[rows] != 0)
+        whole[rows] += part[rows]
+        variance[rows] += np.where(rounds, whole[rows] ** 2, 0.0)
+        part[rows] = 0.0
+
     rows = np.searchsorted(-count[order], -np.arange(count.max(initial=0)), side="left")  # longer than `k` terms
     for k, r in enumerate(rows.tolist()):
         at = start[:r] + k
+        own = weight.indices[at] // block
+        if (new := np.flatnonzero(own != last[:r])).size:
+            close(new)
+            last[new] = own[new]
         term = weight.data[at, None] * value[weight.indices[at]]
-        sums = total[:r] != 0
-        total[:r] += term
-        variance[:r] += term**2 * rounded[at, None] + np.where(sums & (term != 0), total[:r] ** 2, 0.0)
+        sums = part[:r] != 0
+        part[:r] += term
+        variance[:r] += term**2 * rounded[at, None] + np.where(sums & (term != 0), part[:r] ** 2, 0.0)
+    close(np.arange(len(order)))
     back = np.argsort(order, kind="stable")
-    total, variance, shift = total[back], variance[back], bias[:, None]
-    with_bias = total + shift
-    variance += np.where(_is_long(shift), shift**2, 0.0) + np.where((total != 0) & (shift != 0), with_bias**2, 0.0)
-    return with_bias, variance
+    return whole[back], variance[back]
 
 
 def _is_long(values: NDArray[np.float64]) -> NDArray[np.int64]:

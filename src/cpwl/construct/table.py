@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor
 from contextlib import contextmanager
@@ -14,7 +15,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from cpwl.construct import layers, paper, sums
+from cpwl.construct import layers, paper, parts
 from cpwl.construct.analysis import Analysis
 from cpwl.construct.blocks import hinges
 from cpwl.construct.clamped import plan as clamped
@@ -41,7 +42,8 @@ _PAIRS = 2_000_000  # pieces times components, which a lattice compares
 _TRIANGLES = 1_000  # pieces of which clamped gates are made: the time is quadratic in them, 20 s for 2,000
 _CELLS = 100_000_000  # cells times corners, which windows compare
 _QUICK = 150  # pieces beyond which nothing is planned that takes longer than one hidden layer, where that will do
-_FEW = 200_000  # pieces times components: a lattice of so few takes less time than a complex of faces in space
+_FEW = 5_000_000  # pieces times components: a lattice of so few takes less time than a complex of faces in space
+_LIFTS = 1_000  # simplices, n! for a piece, of which a convex lifting is looked for in R^4 and beyond: 9 s for 2,300
 
 
 def _no_bound(_: Analysis) -> Least | None:
@@ -122,6 +124,8 @@ def _triangles(analysis: Analysis) -> str:
 
 def _cells(analysis: Analysis) -> str:
     p = analysis.function
+    if p.mesh is None and p.dim > 3 and p.num_pieces * math.factorial(min(p.dim, 20)) > _LIFTS:
+        return f"a convex lifting of the simplices of {p.num_pieces:,} pieces in R^{p.dim}"
     corners = p.num_pieces if p.mesh is None else len(p.mesh.corners)
     if p.num_pieces * corners > _CELLS:
         return f"comparisons of {p.num_pieces:,} cells with their corners"
@@ -133,11 +137,11 @@ def _cells(analysis: Analysis) -> str:
     return f"more than {most_cells(p):,} cells, into which {p.num_pieces:,} pieces are cut" if many else ""
 
 
-def _of_part(function: CPWL, whole: Analysis) -> list[Candidate]:
+def _of_part(without: str, function: CPWL, whole: Analysis) -> list[Candidate]:
     """What is planned for a part of a function: networks as accurate as its own must be, if there are any."""
     analysis, planned = replace(whole, function=function), dict[str, Candidate]()
     for name in in_order(analysis):
-        if name not in ("sums", "paper") and not ruled_out(name, analysis, planned):
+        if name not in (without, "paper") and not ruled_out(name, analysis, planned):
             try:
                 planned[name] = Candidate.of(TABLE[name].plan(analysis), analysis)
             except (InputError, LimitError):
@@ -150,7 +154,14 @@ _ROWS = (
     Construction("hinge", "one hidden layer, one neuron per hyperplane, where the jumps are consistent", hinges.plan),
     Construction("univariate", "one direction of bends: one to three hidden layers", univariate.plan),
     Construction(
-        "sums", "sums of functions of fewer inputs, each with its smallest network", partial(sums.plan, _of_part)
+        "sums",
+        "sums of functions of fewer inputs, each with its smallest network",
+        partial(parts.plan_sum, partial(_of_part, "sums")),
+    ),
+    Construction(
+        "fold",
+        "mirrored and odd functions: the smallest network of a part, behind a layer that folds the domain",
+        partial(parts.plan_fold, partial(_of_part, "")),
     ),
     Construction("layers", "pieces of a network with two hidden layers: these layers again", layers.plan, layers.least),
     Construction("gates", "linear in the pieces, any dimension", gates.plan, gates.least, rank=1),

@@ -34,7 +34,7 @@ def function_from_pieces(data: dict[str, Any]) -> CPWL:
     for i, piece in enumerate(pieces):
         _check_rows(piece, dim, f"pieces[{i}]", i)
     gradient = [_gradient(piece["gradient"], dim, outputs, i) for i, piece in enumerate(pieces)]
-    offset = [_offset(piece["offset"], outputs, i) for i, piece in enumerate(pieces)]
+    offset = [_vector(piece["offset"], outputs, f"pieces[{i}].offset", i) for i, piece in enumerate(pieces)]
     domain = data.get("domain")
     if domain is not None:
         _check_rows(domain, dim, "domain", None)
@@ -119,10 +119,6 @@ def _gradient(gradient: Any, dim: int, outputs: int, piece: int) -> Any:
         if len(row) != dim:
             raise InputError(f"{name}[{j}] has {counted(len(row), 'number')}, but dim is {dim}", piece=piece)
     return gradient
-
-
-def _offset(offset: Any, outputs: int, piece: int) -> Any:
-    return _vector(offset, outputs, f"pieces[{piece}].offset", piece)
 
 
 def _vector(value: Any, outputs: int, name: str, number: int) -> Any:
@@ -215,24 +211,16 @@ def read_document(path: str | os.PathLike[str]) -> tuple[str, dict[str, Any]]:
 def read_json(path: str | os.PathLike[str], *, decimal: Callable[[str], Any] | None = None) -> Any:
     """What a JSON file says, strictly; `decimal` makes a value of each number that is no integer, or it is a float."""
     name = os.fspath(path)
-    return _parse(_text(name), name, decimal)
-
-
-def _text(name: str) -> str:
     raw = read_bytes(name)
     check_memory(_MEMORY * len(raw), f"what {name} says", "Write the function in several files.")
     try:
-        return raw.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        message = f"{name} is not JSON: it is not UTF-8 text, from byte {error.start} on"
-        raise InputError(message, path=name) from error
-
-
-def _parse(text: str, name: str, decimal: Callable[[str], Any] | None) -> Any:
-    try:
+        text = raw.decode("utf-8-sig")
         return json.loads(
             text, parse_float=decimal, parse_int=_integer, parse_constant=_refuse, object_pairs_hook=unique_names
         )
+    except UnicodeDecodeError as error:
+        message = f"{name} is not JSON: it is not UTF-8 text, from byte {error.start} on"
+        raise InputError(message, path=name) from error
     except json.JSONDecodeError as error:
         where = f"line {error.lineno} column {error.colno}"
         raise InputError(f"{name} is not JSON: {where}: {error.msg}", path=name) from error
@@ -245,7 +233,7 @@ def _parse(text: str, name: str, decimal: Callable[[str], Any] | None) -> Any:
 def _integer(digits: str) -> int | str:
     # NumPy rounds a list with large integers in it to doubles; strings stay exact.
     if len(digits) > _DIGITS:
-        raise InputError(f"has an integer of {len(digits):,} digits; we read {_DIGITS:,}")
+        raise InputError(f"has an integer of {len(digits):,} digits; the limit is {_DIGITS:,}")
     return int(digits) if len(digits) <= 15 else digits
 
 

@@ -153,11 +153,7 @@ def _ratios(numerators: NDArray[np.object_], denominators: NDArray[np.object_]) 
     return listed
 
 
-def _quotient(numerator: Any, denominator: Any) -> int | str:
-    return text(Fraction(numerator) / denominator)
-
-
-_ratio = np.frompyfunc(_quotient, 2, 1)
+_ratio = np.frompyfunc(lambda above, below: text(Fraction(above) / below), 2, 1)
 
 
 def _layer(weight: Any, bias: NDArray[Any], rational: bool) -> dict[str, Any]:

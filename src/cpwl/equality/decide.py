@@ -23,7 +23,6 @@ from cpwl.equality.pieces import (
     farthest_on_pairs,
     hole,
     is_whole,
-    joined,
     outside,
     value_of,
 )
@@ -39,13 +38,14 @@ from cpwl.equality.regions import (
 )
 from cpwl.equality.verdict import Apart, Verdict, farther
 from cpwl.errors import InputError, LimitError, ProofError, counted
-from cpwl.exact.integers import number_rows, primitive, sides, unit_view
+from cpwl.exact.integers import number_rows, primitive, sides
 from cpwl.exact.rational import fraction_array
 from cpwl.executors import check_executor, spread
 from cpwl.function import CPWL
 from cpwl.function.algebra.arithmetic import pieces_of
 from cpwl.function.answers import Distance, point_text
-from cpwl.geometry.bodies import solid
+from cpwl.function.evaluate import find_pieces
+from cpwl.geometry.bodies import body_of, solid
 from cpwl.geometry.generators import box_pairs, boxes_around
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron, as_domain, ranges
 from cpwl.geometry.probe import Probe
@@ -60,9 +60,6 @@ from cpwl.regions.tiles import Journal, searched
 # A cell is inside a piece iff its corners and rays are. A piece that has all of a cell's neighbours across facets that
 # are not in its own boundary is filled by its cells: a convex set cannot be left except through its boundary. So facets
 # and corners alone, without a linear program, show that there is nothing else to compare.
-
-
-_BLOCK = 1 << 22  # products held at once
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,32 +79,14 @@ def overlay(found: Pieces, p: CPWL) -> Overlay:
     rows, own = primitive(p.polyhedra.integer()), primitive(found.polyhedra.integer())
     number = number_rows(np.concatenate([rows, own]))[1]
     of_piece, of_cell = number[: len(rows)], number[len(rows) :]
-    cell, piece = _candidates(found.inside, p)
+    piece = find_pieces(p, found.inside)  # as far as floats can see
+    cell = np.flatnonzero(piece >= 0)
+    piece = piece[cell]
     inside = _contained(found, rows, p, cell, piece, of_piece, of_cell)
     cell, piece = cell[inside], piece[inside]
     covered = np.zeros(len(found), dtype=bool)
     covered[cell] = True
     return Overlay(cell, piece, _filled(found, p, cell, piece, of_piece, of_cell), covered)
-
-
-def _candidates(points: NDArray[np.float64], p: CPWL) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Pairs of a point and a piece that may hold it, as far as floats can see."""
-    A, b, start = p.polyhedra.A, p.polyhedra.b, p.polyhedra.start
-    cells, pieces = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
-    empty = np.flatnonzero(np.diff(start) == 0)  # a piece without rows holds everything
-    step = max(1, _BLOCK // max(1, len(b)))
-    for first in range(0, len(points), step):
-        x = points[first : first + step]
-        bad = A @ x.T - b[:, None] > 1e-9 * (np.abs(A) @ np.abs(x.T) + np.abs(b)[:, None])
-        count = np.zeros((p.num_pieces, len(x)), dtype=np.int64)
-        if len(b):
-            some = np.flatnonzero(np.diff(start) > 0)
-            count[some] = np.add.reduceat(bad, start[some], axis=0, dtype=np.int64)
-        count[empty] = 0
-        i, c = np.nonzero(count == 0)
-        cells.append(first + c)
-        pieces.append(i)
-    return np.concatenate(cells), np.concatenate(pieces)
 
 
 def _contained(
@@ -176,28 +155,28 @@ def equal(
     executor: Executor | None = None,
     progress: Shown = None,
 ) -> Verdict:
-    """Whether two networks or functions are equal on a domain: a proof, or a rational point where they differ.
+    """Prove that two networks or functions are equal on a domain, or find a rational point where they differ.
 
-    On every linear region of both the difference is affine, and it is zero on the region or largest at a corner of it;
-    all of it is decided in rationals. Weights and data are taken at their exact value: networks that differ by rounding
-    are different, and `gap` says by how much. A difference that random points show is reported at once; then `gap` is
-    None if there are too many regions to look for the largest one.
+    On every common linear region the difference is affine, so it is zero there or largest at a corner or along a ray.
+    All decisions are in rationals. Weights and data count with their exact values: networks that differ by rounding
+    are different, and `gap` is the largest difference. A difference at a random point is reported at once; `gap` is
+    None if there are too many regions to find the largest one.
 
     Parameters
     ----------
     a, b
-        Networks or functions, in any mixture, with equal numbers of inputs and outputs.
+        Networks or functions, with equal numbers of inputs and outputs.
     domain, box
         Where to compare: ``(A, b)`` for ``A x <= b``, or ``(low, high)`` for a box. By default where both are defined:
         R^n for networks, the union of its pieces for a function; two functions are equal only if each covers the other,
         and a hole between pieces is a difference.
     max_regions
-        Ends a search that grows too long; then `equal` is None, unless a difference was seen.
+        Stop after this many regions; `equal` is then None, unless a difference was found.
     checkpoint
-        A folder that keeps what was compared so far, for two networks: a search that was ended, even by ``kill -9``,
+        A folder that stores progress, for two networks: a search that was interrupted, even by ``kill -9``,
         goes on from there.
     executor
-        Any `concurrent.futures.Executor`: shares out tiles, cells of networks of many inputs, and pieces. The verdict
+        Any `concurrent.futures.Executor`, for tiles, cells of networks of many inputs, and pieces. The verdict
         does not depend on it.
     progress
         Called as ``progress(done, total, step)``, or "auto": a bar after two seconds, on a terminal or in a notebook.
@@ -205,7 +184,7 @@ def equal(
     Returns
     -------
     Verdict
-        True in a condition only if equality was proved.
+        The verdict; true as a condition only if equality was proved.
 
     Examples
     --------
@@ -242,13 +221,13 @@ def distance(
 ) -> Distance:
     """The exact supremum of ``|a - b|`` over all outputs, with a point where it is attained.
 
-    The difference is affine on the cells of the common refinement, so that it is largest at a corner of one, or grows
-    along a ray. All corners are rationals, and so is the answer: no sample, no tolerance.
+    The difference is affine on the cells of the common refinement, so it is largest at a corner of a cell, or grows
+    along a ray. All corners are rationals, and so is the answer. No sample and no tolerance is used.
 
     Parameters
     ----------
     a, b
-        Networks or functions, in any mixture, with equal numbers of inputs and outputs.
+        Networks or functions, with equal numbers of inputs and outputs.
     domain, box
         Where: ``(A, b)`` for ``A x <= b``, or ``(low, high)`` for a box. By default where both are defined, which for
         two functions must be the same set.
@@ -453,7 +432,7 @@ class _Work:
             apart = farther(compared.apart, others.apart)
             compared = Compared(compared.regions + others.regions, apart, others.complete)
         if compared.apart is None and compared.complete and seen is None and not (laid.covered.all() or is_whole(p)):
-            bare = (hole(joined(found.polyhedra[int(c)], body), p) for c in np.flatnonzero(~laid.covered))
+            bare = (hole(found.polyhedra[int(c)].meet(body), p) for c in np.flatnonzero(~laid.covered))
             compared = replace(compared, hole=next((x for x in bare if x is not None), None))
         return compared, f"compared on {counted(compared.regions, 'linear region')} in {counted(p.num_pieces, 'piece')}"
 
@@ -523,7 +502,7 @@ def _with_probe(shared: _Shared) -> tuple[_Shared, Probe]:
 def _on_piece(ready: tuple[_Shared, Probe], i: int, most: int | None = None) -> Compared | None:
     """The network against the law of one piece, where that is in the domain; None if it has no interior there."""
     (polyhedra, laws, network, domain), probe = ready
-    body = joined(polyhedra[i], domain)
+    body = polyhedra[i].meet(domain)
     if probe.interior(body) is None:
         return None
     target = fraction_array(laws[i][:, :-1]) / laws[i][:, -1:]
@@ -540,10 +519,7 @@ def _unfinished(how: str, regions: int, most: int | None) -> str:
 def _hull(p: CPWL) -> Polyhedron | None:
     """The rows that hold on all pieces: the domain, if it is convex."""
     rows = border(p)
-    if not len(rows):
-        return None
-    view = unit_view(rows)
-    return Polyhedron(view[:, :-1], view[:, -1], rows)
+    return body_of(rows) if len(rows) else None
 
 
 def _hole_in(p: CPWL, body: Polyhedron | None) -> NDArray[np.object_] | None:

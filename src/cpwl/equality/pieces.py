@@ -21,9 +21,10 @@ from cpwl.function.doctor.first_error import examine_mesh, first_error
 from cpwl.function.flags import consistency
 from cpwl.function.form import Undecided, chains, hulls, together, totals
 from cpwl.geometry.bodies import Bodies, stacked
+from cpwl.geometry.facets import rows_of
 from cpwl.geometry.generators import box_pairs, boxes_around, generators
 from cpwl.geometry.overlay import cut_by, cut_pairs, repeated
-from cpwl.geometry.polyhedra import Polyhedra, Polyhedron, ranges
+from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
 from cpwl.geometry.probe import Probe
 from cpwl.progress import Progress
 
@@ -52,32 +53,16 @@ def hole(body: Polyhedron, p: CPWL) -> NDArray[np.object_] | None:
         if i is None:
             return fraction_array(point)
         left = left[left != i]
-        for row in _rows(p.polyhedra[i]):
-            outside = joined(here, _opposite(row))
+        piece = p.polyhedra[i]
+        for row in (rows_of(piece, [k]) for k in range(len(piece.b))):
+            outside = here.meet(row.opposite())
             beyond = probe.interior(outside)
             if beyond is not None:
                 waiting.append((outside, beyond, left))
-                here = joined(here, row)
+                here = here.meet(row)
                 if probe.interior(here) is None:
                     break
     return None
-
-
-def joined(one: Polyhedron, other: Polyhedron | None) -> Polyhedron:
-    """The intersection of two polyhedra."""
-    if other is None:
-        return one
-    exact = np.concatenate([one.integer(), other.integer()])
-    return Polyhedron(np.concatenate([one.A, other.A]), np.concatenate([one.b, other.b]), exact)
-
-
-def _rows(body: Polyhedron) -> list[Polyhedron]:
-    whole = body.integer()
-    return [Polyhedron(body.A[k : k + 1], body.b[k : k + 1], whole[k : k + 1]) for k in range(len(body.b))]
-
-
-def _opposite(row: Polyhedron) -> Polyhedron:
-    return Polyhedron(-row.A, -row.b, -row.integer())
 
 
 def _holder(p: CPWL, point: NDArray[Any], left: NDArray[np.int64]) -> int | None:
@@ -223,7 +208,8 @@ def farthest_on_pairs(
         for j in range(rows.shape[1]):
             different = np.flatnonzero(np.asarray((rows[:, j] != 0).any(axis=1), dtype=bool) & cells.known)
             if len(different):
-                best = farther(best, _at_corners(cells, rows[:, j], below[:, j], different))
+                each = np.arange(len(cells))
+                best = farther(best, at_generators(cells.spans, each, rows[:, j], below[:, j], different))
         for i in np.flatnonzero(~cells.known).tolist():
             shown = _largest(probe, cells.polyhedra[i], law[i], other[i])
             best = farther(best, None if shown is None else replace(shown, pair=i))
@@ -233,14 +219,6 @@ def farthest_on_pairs(
         if progress is not None:
             progress(min(k + _PAIRS, len(pairs)), len(pairs), "pairs of pieces")
     return apart
-
-
-def _at_corners(
-    cells: Bodies, rows: NDArray[np.object_], below: NDArray[np.object_], different: NDArray[np.int64]
-) -> Apart | None:
-    """The largest difference at the corners of some bodies, infinite if it changes along a ray."""
-    entry, owner = ranges(cells.spans.start[different], np.diff(cells.spans.start)[different])
-    return at_generators(cells.places[cells.spans.member[entry]], different[owner], rows, below)
 
 
 def outside(bodies: CPWL | Polyhedron, p: CPWL) -> NDArray[np.object_] | None:

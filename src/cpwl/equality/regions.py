@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 
 from cpwl.equality.verdict import Apart, farther
 from cpwl.errors import InputError, check_memory
-from cpwl.exact.integers import integer_rows, primitive, signs_at
+from cpwl.exact.integers import homogeneous, integer_rows, primitive, signs_at
 from cpwl.exact.rational import fraction_array, to_float
 from cpwl.exact.sparse import RationalMatrix
 from cpwl.function import CPWL
-from cpwl.function.sample import inner_points
-from cpwl.geometry.generators import corners_of
+from cpwl.function.evaluate import inner_points
+from cpwl.geometry.generators import Generators, corners_of
 from cpwl.geometry.polyhedra import Polyhedron, ranges
 from cpwl.geometry.probe import Probe
 from cpwl.network import Network
@@ -428,7 +428,7 @@ def _differences(
     laws: NDArray[np.object_], target: NDArray[np.object_]
 ) -> tuple[NDArray[np.object_], NDArray[np.object_]]:
     """Integer rows ``(gradient, offset)`` of ``law - target``, and the positive denominators that they are over."""
-    goal = _homogeneous(target)
+    goal = homogeneous(target)
     rows = laws[..., :-1] * goal[None, :, -1:] - goal[None, :, :-1] * laws[..., -1:]
     return rows, laws[..., -1] * goal[None, :, -1]
 
@@ -465,36 +465,30 @@ def farthest_on_cells(
     for j in range(rows.shape[1]):
         different = np.flatnonzero((rows[:, j] != 0).any(axis=1))
         if len(different):
-            apart = farther(apart, _at_cells(found, cell, rows[:, j], below[:, j], different))
+            apart = farther(apart, at_generators(found.spans, cell, rows[:, j], below[:, j], different))
             apart = farther(apart, _along_lines(found, cell, rows[:, j], different, lines))
     return apart
 
 
 def _farthest(network: Network, domain: Polyhedron | None, found: Pieces, target: NDArray[np.object_]) -> Apart | None:
-    goal = _homogeneous(target)
+    goal = homogeneous(target)
     targets = np.broadcast_to(goal, (len(found), *goal.shape))
     return farthest_on_cells(network, domain, found, np.arange(len(found)), targets)
 
 
-def _at_cells(
-    found: Pieces,
+def at_generators(
+    spans: Generators,
     cell: NDArray[np.int64],
     rows: NDArray[np.object_],
     below: NDArray[np.object_],
     different: NDArray[np.int64],
 ) -> Apart | None:
-    """The largest difference at the corners of some cells, infinite if it changes along a ray."""
-    spans = found.spans
-    assert spans is not None
-    entry, owner = ranges(spans.start[cell[different]], np.diff(spans.start)[cell[different]])
-    return at_generators(spans.places[spans.member[entry]], different[owner], rows, below)
+    """The largest of ``rows[i] / below[i]`` in absolute value at the corners of ``cell[i]``, for the `different` `i`.
 
-
-def at_generators(
-    places: NDArray[np.object_], owner: NDArray[np.int64], rows: NDArray[np.object_], below: NDArray[np.object_]
-) -> Apart | None:
-    """The largest of ``rows[i] / below[i]`` in absolute value at corners ``(x, 1) w`` of their owners `i`; infinite if
-    one changes along a ray ``(r, 0)``."""
+    Infinite if one changes along a ray.
+    """
+    entry, number = ranges(spans.start[cell[different]], np.diff(spans.start)[cell[different]])
+    places, owner = spans.places[spans.member[entry]], different[number]
     value = (rows[owner] * places).sum(axis=1)
     ray = np.asarray(places[:, -1] == 0, dtype=bool)
     grows = np.flatnonzero(ray & (value != 0))
@@ -554,10 +548,3 @@ def _lines(network: Network, domain: Polyhedron | None) -> list[NDArray[np.objec
     check_memory(32.0 * rows.shape[1] ** 2, f"the lines of a function of {rows.shape[1]:,} inputs", "Use fewer inputs.")
     basis, rank = fmpz_mat([[int(v) for v in row] for row in rows]).nullspace()
     return [np.array([int(basis[i, j]) for i in range(n)], dtype=object) for j in range(rank)]
-
-
-def _homogeneous(target: NDArray[np.object_]) -> NDArray[Any]:
-    """Integer rows ``(gradient, offset, 1) * denominator``."""
-    ones = np.full((len(target), 1), Fraction(1), dtype=object)
-    wide = np.concatenate([target, ones], axis=1)
-    return integer_rows(np.zeros(wide.shape), wide)

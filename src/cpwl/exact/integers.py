@@ -10,6 +10,7 @@ import math
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
 from cpwl.errors import LimitError
@@ -39,6 +40,17 @@ def integer_rows(view: NDArray[np.float64], exact: NDArray[np.object_] | None = 
     lowest = exponent.min(axis=1, keepdims=True, initial=np.iinfo(np.int32).max)
     shift = np.where(whole == 0, 0, exponent - lowest)
     return primitive(np.left_shift(whole.astype(object), shift.astype(object)))
+
+
+def homogeneous(rows: NDArray[np.object_]) -> NDArray[np.object_]:
+    """Rationals ``(.., k)`` as integers ``(x, 1) * denominator``, one denominator for each row.
+
+    >>> from fractions import Fraction
+    >>> homogeneous(np.array([[Fraction(1, 2), Fraction(1, 3)]], dtype=object))
+    array([[3, 2, 6]], dtype=object)
+    """
+    wide = np.concatenate([rows, np.ones((*rows.shape[:-1], 1), dtype=np.int64).astype(object)], axis=-1)
+    return integer_rows(np.zeros(0), wide.reshape(-1, wide.shape[-1])).reshape(wide.shape)
 
 
 def primitive(rows: NDArray[np.object_]) -> NDArray[np.object_]:
@@ -96,6 +108,37 @@ def number_rows(rows: NDArray[np.object_]) -> tuple[NDArray[np.int64], NDArray[n
     numbers: dict[tuple[int, ...], int] = {}
     place = np.array([numbers.setdefault(tuple(row), len(numbers)) for row in rows.tolist()], dtype=np.int64)
     return np.unique(place, return_index=True)[1].astype(np.int64), place
+
+
+def are_multiples(rows: NDArray[np.object_], of: NDArray[np.object_]) -> NDArray[np.bool_]:
+    """For each row whether it is a multiple of another one, which is not 0.
+
+    >>> are_multiples(np.array([[2, 4], [0, 0], [1, 3]], dtype=object), np.array([[1, 2]], dtype=object))
+    array([ True,  True, False])
+    """
+    k = np.argmax(of != 0, axis=-1)[..., None]
+    lead, own = np.take_along_axis(of, k, axis=-1), np.take_along_axis(rows, k, axis=-1)
+    return np.asarray((rows * lead == of * own).all(axis=-1), dtype=bool)
+
+
+def linked(pairs: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+    """Labels for the numbers below `count`: equal where pairs ``(k, 2)`` lead from one to the other.
+
+    >>> linked(np.array([[0, 2], [3, 1]]), 4)
+    array([0, 1, 0, 1])
+    """
+    graph = scipy.sparse.coo_array((np.ones(len(pairs)), tuple(pairs.T)), shape=(count, count))
+    return scipy.sparse.csgraph.connected_components(graph, directed=False)[1].astype(np.int64)
+
+
+def in_order(labels: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The same labels numbered in order of first appearance.
+
+    >>> in_order(np.array([7, 2, 7, 5]))
+    array([0, 1, 0, 2])
+    """
+    first, inverse = np.unique(labels, return_index=True, return_inverse=True)[1:]
+    return np.argsort(np.argsort(first))[inverse.ravel()]
 
 
 def unit_view(rows: NDArray[np.object_]) -> NDArray[np.float64]:

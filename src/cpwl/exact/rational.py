@@ -14,7 +14,7 @@ from numbers import Rational, Real
 from typing import Any
 
 import numpy as np
-from flint import fmpq
+from flint import fmpq, fmpq_mat
 from numpy.typing import ArrayLike, NDArray
 
 from cpwl.errors import InputError, LimitError
@@ -121,7 +121,7 @@ def fractions_for(value: Any, count: int, what: str) -> NDArray[np.object_]:
     given = value.tolist() if isinstance(value, np.ndarray) else value
     if not isinstance(given, (list, tuple)) or len(given) != count:
         size = f"{len(given)} of them" if isinstance(given, (list, tuple)) else f"a {type(value).__name__}"
-        raise InputError(f"one number, or one for each of {count} {what}, is wanted here, not {size}")
+        raise InputError(f"one number, or one for each of {count} {what}, is required, not {size}")
     return np.array([fraction(v) for v in given], dtype=object)
 
 
@@ -229,6 +229,22 @@ def from_flint(x: Any) -> Fraction:
 
 from_flint_array = np.frompyfunc(from_flint, 1, 1)
 """The same for object arrays of them, entry by entry."""
+ratios = np.frompyfunc(Fraction, 2, 1)
+"""Quotients of integers as `Fraction`, entry by entry."""
+
+
+def pivots(reduced: Any, rank: int) -> list[int]:
+    """The column in which each row of a reduced echelon matrix of flint begins."""
+    return [next(j for j in range(reduced.ncols()) if reduced[i, j] != 0) for i in range(rank)]
+
+
+def residues(values: NDArray[np.object_], prime: int) -> NDArray[np.object_]:
+    """Rationals modulo a prime; a denominator that it divides gives 0."""
+
+    def residue(v: Any) -> Any:
+        return v % prime if isinstance(v, int) else v.numerator * pow(v.denominator, prime - 2, prime) % prime
+
+    return np.asarray(np.frompyfunc(residue, 1, 1)(values))
 
 
 # Rounding in a known direction: numbers that are short, and never on the wrong side of the exact ones.
@@ -276,3 +292,57 @@ def outwards(value: Any, bits: int = 16) -> Any:
     whole = -(-scaled // below)
     result = fmpq(whole, 1 << shift) if shift >= 0 else fmpq(whole << -shift)
     return result if value >= 0 else -result
+
+
+# Dense matrices of rationals.
+
+
+def exact_matrix(table: NDArray[np.object_]) -> Any:
+    """An ``fmpq_mat`` of a matrix of rationals."""
+    return fmpq_mat(*table.shape, [to_flint(v) for v in table.ravel()])
+
+
+def fractions_of(matrix: Any) -> list[Fraction]:
+    """The entries of an ``fmpq_mat``, row after row."""
+    return [from_flint(v) for v in matrix.entries()]
+
+
+def take(matrix: Any, rows: list[int]) -> Any:
+    """Some rows of a matrix."""
+    table, width = matrix.tolist(), matrix.ncols()
+    return fmpq_mat(len(rows), width, [v for i in rows for v in table[i]])
+
+
+def independent(matrix: Any, rows: list[int]) -> list[int]:
+    """The first of the given rows that span all of them."""
+    if not rows:
+        return []
+    return [rows[k] for k in pivots(*take(matrix, rows).transpose().rref())]
+
+
+def negative_direction(form: Any, *, strictly: bool = False) -> list[Fraction] | None:
+    """A direction `v` with ``v'Qv <= 0``, or ``< 0`` if `strictly`, for a symmetric matrix `Q` (``L D L'``, exactly).
+
+    None if it is positive definite, or semidefinite.
+
+    >>> negative_direction(fmpq_mat(2, 2, [1, 1, 1, 1]))
+    [Fraction(-1, 1), Fraction(1, 1)]
+    >>> negative_direction(fmpq_mat(2, 2, [1, 1, 1, 1]), strictly=True)
+    >>> negative_direction(fmpq_mat(2, 2, [0, 1, 1, 3]), strictly=True)
+    [Fraction(-2, 1), Fraction(1, 1)]
+    """
+    size = form.nrows()
+    rest, basis = form.tolist(), [[fmpq(int(i == k)) for i in range(size)] for k in range(size)]
+    for k in range(size):  # basis[i]' Q basis[j] = rest[i][j], and 0 between the first ones
+        pivot = rest[k][k]
+        if pivot < 0 or (pivot == 0 and not strictly):
+            return [from_flint(v) for v in basis[k]]
+        for i in range(k + 1, size):
+            if pivot == 0 and rest[i][k]:  # with the right multiple of basis[k] the value is -1
+                factor = (rest[i][i] + 1) / (2 * rest[i][k])
+                return [from_flint(u - factor * v) for u, v in zip(basis[i], basis[k], strict=True)]
+            if rest[i][k]:
+                factor = rest[i][k] / pivot
+                rest[i] = [u - factor * v for u, v in zip(rest[i], rest[k], strict=True)]
+                basis[i] = [u - factor * v for u, v in zip(basis[i], basis[k], strict=True)]
+    return None

@@ -136,16 +136,10 @@ def _feasible(a: fmpq_mat, b: fmpq_mat, walk: _Walk | None) -> _Walk | Optimum:
     slack = [*(b - a * point).entries()]
     if count and min(slack) < 0:
         worst = min(range(count), key=lambda i: slack[i])
-        wide = fmpq_mat(count + 1, size + 1)
-        for i in range(count):
-            for j in range(size):
-                wide[i, j] = a[i, j]
-            wide[i, size] = -1
-        wide[count, size] = -1
+        rows = [[*row, -1] for row in a.tolist()]
+        wide = fmpq_mat([*rows, [0] * size + [-1]])
         right = fmpq_mat(count + 1, 1, [*b.entries(), 0])
-        basis = fmpq_mat(size + 1, size + 1, [int(i == j) for i in range(size + 1) for j in range(size + 1)])
-        for j in range(size + 1):
-            basis[size, j] = wide[worst, j]
+        basis = fmpq_mat([*([int(i == j) for j in range(size + 1)] for i in range(size)), rows[worst]])
         start = fmpq_mat(size + 1, 1, [*point.entries(), -slack[worst]])
         lift = _Walk(wide, right, [*(-1 - j for j in range(size)), worst], basis.inv(), start)
         low = lift.climb(fmpq_mat(1, size + 1, [0] * size + [-1]))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from flint import fmpq
@@ -14,6 +14,8 @@ from scipy.sparse import csr_array
 
 from cpwl.errors import InputError, LimitError
 from cpwl.exact.rational import fraction_array, from_flint, to_flint, to_float
+
+_Thing = TypeVar("_Thing", bound=Hashable)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -158,7 +160,11 @@ class RationalMatrix:
         left = np.repeat(np.arange(len(self.data)), lengths)
         start = np.repeat(np.cumsum(lengths) - lengths, lengths)
         right = other.indptr[self.indices][left] + np.arange(len(left)) - start
-        values = self.data[left] * other.data[right]
+        values, one, minus = other.data[right], self.data == 1, self.data == -1
+        values[minus[left]] = -values[minus[left]]  # most factors are 1 and -1
+        if not (one | minus).all():
+            rest = ~(one | minus)[left]
+            values[rest] = self.data[left[rest]] * values[rest]
         return RationalMatrix.from_triples(
             self.rows[left], other.indices[right], values, (self.shape[0], other.shape[1])
         )
@@ -196,6 +202,41 @@ def block_diagonal(blocks: Sequence[RationalMatrix]) -> RationalMatrix:
         for block, shift in zip(blocks, shifts, strict=True)
     ]
     return stack_rows(moved)
+
+
+# What is one with what, up to sign.
+
+
+class Union(Generic[_Thing]):
+    """Things in classes of those that are equal, or opposite (union-find).
+
+    >>> union = Union()
+    >>> union.join("a", "b", -1), union.join("b", "c"), union.join("c", "a", -1)
+    (True, True, False)
+    >>> union.find("a"), union.find("c")
+    (('c', -1), ('c', 1))
+    """
+
+    def __init__(self) -> None:
+        self._parent: dict[_Thing, tuple[_Thing, int]] = {}
+
+    def find(self, thing: _Thing) -> tuple[_Thing, int]:
+        """What stands for the class of a thing, and the sign that makes it that."""
+        path, sign = [], 1
+        while thing in self._parent:
+            path.append((thing, sign))
+            thing, turn = self._parent[thing]
+            sign *= turn
+        for passed, before in path:
+            self._parent[passed] = (thing, sign * before)
+        return thing, sign
+
+    def join(self, one: _Thing, two: _Thing, sign: int = 1) -> bool:
+        """Make two things equal, with `sign` -1 opposite; whether they were in two classes."""
+        (p, s), (q, t) = self.find(one), self.find(two)
+        if p != q:
+            self._parent[p] = (q, s * t * sign)
+        return p != q
 
 
 # The span of sparse rational vectors, grown one vector at a time, and coordinates in it.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from html import escape
 from typing import Any, Literal, get_args
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 from cpwl.errors import InputError, LimitError
 from cpwl.geometry.bodies import Bodies, is_bounded, volume_of
 from cpwl.geometry.polyhedra import Polyhedra
+from cpwl_check.reading import shown
 
 Point = NDArray[np.object_]
 Kind = Literal[
@@ -143,14 +143,7 @@ def bound_text(bound: Fraction | float) -> str:
     >>> bound_text(Fraction("5.551e-15")), bound_text(Fraction(0)), bound_text(1234.5), bound_text(math.inf)
     ('5.56e-15', '0', '1240', 'inf')
     """
-    if bound == math.inf:
-        return "inf"
-    x = Fraction(bound)
-    up = Context(prec=3, rounding=ROUND_CEILING).divide(Decimal(x.numerator), Decimal(x.denominator))
-    if up == 0 or Decimal("1e-4") <= abs(up) < 10**6:
-        return f"{float(up):g}"
-    digits, _, power = f"{up:.2e}".partition("e")
-    return f"{digits.rstrip('0').rstrip('.')}e{power}"
+    return "inf" if bound == math.inf else shown(Fraction(bound))
 
 
 def facts_html(said: Any, facts: dict[str, Any]) -> str:

@@ -26,15 +26,15 @@ from numpy.typing import NDArray
 
 from cpwl.doors import check_argument, within_float64
 from cpwl.errors import InputError, SolverError
-from cpwl.function.algebra.arithmetic import exactly, output, pieces_of, side_by_side, subtract
+from cpwl.function.algebra.arithmetic import exactly, output, pieces_of, same_pieces, side_by_side, summed
 from cpwl.function.answers import Distance
 from cpwl.function.cpwl import CPWL
 from cpwl.function.domain import box_around, domain_box
 from cpwl.function.make import kuhn_simplices
-from cpwl.function.questions.extent import asked, extreme
+from cpwl.function.questions.extent import Asked, asked, extreme
 from cpwl.geometry.bodies import Bodies, is_bounded
 from cpwl.geometry.linear_program import LinearProgram
-from cpwl.geometry.overlay import overlay
+from cpwl.geometry.overlay import Overlay, overlay
 from cpwl.geometry.polyhedra import ranges
 
 Shape = tuple[int, ...]
@@ -42,7 +42,7 @@ Axes = list[list[Fraction]]
 Cost = Callable[[Shape, Shape], float]
 Floats = NDArray[np.float64]
 
-_ROOM = 1e-6  # of the tolerance, for rounding
+ROOM = 1e-6  # of the tolerance, for rounding
 _SHORT = 2**10  # steps of a value in the tolerance
 _SAFE = 1 - 2 / _SHORT  # of the tolerance, before values are rounded to such steps
 _INPUTS = 4  # even grids of more inputs have too many simplices
@@ -50,6 +50,7 @@ _MOST = 20_000  # simplices of a grid
 _FEW = 150  # corners that rule out most grids
 _AT_MOST = 2 * (1 + 1e-9)  # times the tolerance: an interpolant that is farther off rules its grid out
 _ROUNDS = 40  # of adding corners that a program has not seen
+_ALONG = 8  # points along an edge of a grid
 
 
 Made = TypeVar("Made")
@@ -89,7 +90,13 @@ def _simplices(shape: Shape, _breaks: Shape) -> float:
 
 def gaps(p: CPWL, q: CPWL) -> list[Distance]:
     """For each output the exact supremum of ``|p - q|`` where both are defined, with a point."""
-    about, found = asked(subtract(p, q)), list[Distance]()
+    whole = exactly(p), exactly(q)
+    (mine, pieces), (yours, others) = map(pieces_of, whole)
+    every = np.arange(len(pieces))
+    common = Overlay(every, every, pieces) if same_pieces(*whole) else overlay(pieces, others)
+    minus = np.array([-1] * (p.dim + 1) + [1], dtype=object)
+    laws = summed(whole[0].laws.integer()[mine[common.one]], whole[1].laws.integer()[yours[common.two]] * minus)
+    about, found = Asked(common.cells, laws, common.one, 0.0, Fraction(0)), list[Distance]()
     for j in range(p.outputs):
         low, high = (extreme(about, j, sense) for sense in (-1, 1))
         above = high.value >= -low.value
@@ -115,6 +122,7 @@ def _tolerance(p: CPWL, one: Any, j: int) -> Fraction:
     text = one.strip() if isinstance(one, str) else ""
     try:
         value = Fraction(text.removesuffix("%").strip()) if text else Fraction(one)
+        float(value)  # beyond float64 it is no number that can be compared
     except (TypeError, ValueError, OverflowError, ZeroDivisionError):
         raise InputError(f'`within` must be a positive number, or a percentage such as "1%", not {one!r}') from None
     if isinstance(one, bool) or value <= 0:
@@ -150,7 +158,7 @@ def propose(p: CPWL, tolerance: Sequence[Fraction], cost: Cost, most: float) -> 
         if found is not None and cost((found.num_pieces,), (0,)) < most:
             yield Proposal("tunnel", found)
     elif p.dim <= _INPUTS:
-        yield from _grids(whole, bodies, tolerance, cost, most)
+        yield from _grids(whole, tolerance, cost, most)
 
 
 # One input: the path with the fewest links.
@@ -185,7 +193,7 @@ def _tunnel(x: list[Fraction], y: list[Fraction], e: Fraction) -> Any:
     width, middle = x[-1] - x[0], (max(y) + min(y)) / 2
     at = np.array([float((v - x[0]) / width) for v in x])
     height = np.array([float((v - middle) / e) for v in y])
-    links = _links(at, height, 1 - _ROOM)
+    links = _links(at, height, 1 - ROOM)
     if links is None:
         return None, None
     places = [(h[1] - g[1]) / (g[0] - h[0]) for g, h in itertools.pairwise(links)]
@@ -273,10 +281,10 @@ def _clip(polygon: list[Line], a: float, b: float, c: float) -> list[Line]:
 # Two to four inputs: even grids.
 
 
-def _grids(p: CPWL, bodies: Bodies, tolerance: Sequence[Fraction], cost: Cost, most: float) -> Iterator[Proposal[CPWL]]:
+def _grids(p: CPWL, tolerance: Sequence[Fraction], cost: Cost, most: float) -> Iterator[Proposal[CPWL]]:
     box = box_around(p)
     assert box is not None
-    corners, values = corners_of(p, bodies)
+    corners, values = corners_of(p)
     whole = domain_box(p) is not None
     scale = np.array([float(e) for e in tolerance])
     longest, flat = 1, (0,) * p.dim
@@ -297,7 +305,7 @@ def _grids(p: CPWL, bodies: Bodies, tolerance: Sequence[Fraction], cost: Cost, m
             grid = _Grid.even(box, shape, (*flips, False))
             if whole and any(grid.missed(p, corners[s], values[s], scale) > _AT_MOST for s in (few, slice(None))):
                 continue
-            found = grid.fitted(p, bodies, corners, values, tolerance, _MOST)
+            found = grid.fitted(p, corners, values, tolerance, _MOST)
             if found is not None:
                 yield Proposal(f"grid {' x '.join(map(str, shape))}", grid.function(found))
 
@@ -343,7 +351,7 @@ def uneven(p: CPWL, tolerance: Sequence[Fraction], cost: Cost, most: float) -> I
     _, bodies = pieces_of(whole)
     if p.dim != 2 or not bodies.known.all() or not is_bounded(bodies) or domain_box(whole) is None:
         return
-    corners, values = corners_of(whole, bodies)
+    corners, values = corners_of(whole)
     scale = np.array([float(e) for e in tolerance])
     few = np.linspace(0, len(corners) - 1, min(len(corners), _FEW)).astype(np.int64)
     grids = []
@@ -356,7 +364,7 @@ def uneven(p: CPWL, tolerance: Sequence[Fraction], cost: Cost, most: float) -> I
         far = 1.0 if math.prod(map(len, chosen)) > _PROGRAM else _AT_MOST
         if any(grid.missed(whole, corners[s], values[s], scale) > far for s in (few, slice(None))):
             continue
-        found = grid.fitted(whole, bodies, corners, values, tolerance, _PROGRAM)
+        found = grid.fitted(whole, corners, values, tolerance, _PROGRAM)
         if found is not None:
             even = _Grid([[Fraction(i) for i in range(k + 1)] for k in grid.shape], grid.flips)
             name = f"uneven grid {' x '.join(map(str, grid.shape))}"
@@ -422,11 +430,10 @@ def _evened(axis: list[Fraction], slack: float) -> list[Fraction]:
     return found
 
 
-def corners_of(p: CPWL, bodies: Bodies | None = None, laws: NDArray[np.object_] | None = None) -> tuple[Floats, Floats]:
-    """The corners of the pieces, or of bodies that have laws, and the values there, in floats; each corner once."""
-    number, pieces = pieces_of(p)
-    bodies = pieces if bodies is None else bodies
-    laws = p.laws.integer()[number] if laws is None else laws
+def corners_of(p: CPWL) -> tuple[Floats, Floats]:
+    """The corners of the pieces, and the values there, in floats; each corner once."""
+    number, bodies = pieces_of(p)
+    laws = p.laws.integer()[number]
     entry, owner = ranges(bodies.spans.start[:-1], np.diff(bodies.spans.start))
     member = bodies.spans.member[entry]
     finite = bodies.places[member, -1] != 0
@@ -437,6 +444,26 @@ def corners_of(p: CPWL, bodies: Bodies | None = None, laws: NDArray[np.object_] 
     values = np.einsum("ijk,ik->ij", law[owner], view[member])
     _, first = np.unique(np.round(view[member], 12), axis=0, return_index=True)
     return view[member][first, :-1], values[first]
+
+
+def edges_of(p: CPWL) -> tuple[Floats, Floats, Floats, Floats]:
+    """Segments between two corners of a piece, all edges among them, each once; the values at both ends."""
+    number, bodies = pieces_of(p)
+    begin = bodies.spans.start
+    count = np.diff(begin)
+    entry, one = ranges(begin[:-1], count)
+    finite = bodies.places[:, -1] != 0
+    left = begin[one + 1] - entry - 1  # corners of the piece after this one
+    second, pair = ranges(entry + 1, left)
+    ends = np.stack([bodies.spans.member[entry[pair]], bodies.spans.member[second]])
+    ends, pair = ends[:, finite[ends].all(axis=0)], pair[finite[ends].all(axis=0)]
+    _, first = np.unique(np.sort(ends, axis=0), axis=1, return_index=True)
+    ends, piece = ends[:, first], one[pair[first]]
+    view = np.asarray(bodies.places / np.where(finite, bodies.places[:, -1], 1)[:, None], dtype=np.float64)
+    laws = p.laws.integer()[number]
+    law = np.asarray(laws[..., :-1] / laws[..., -1:], dtype=np.float64)[piece]
+    heights = [np.einsum("ijk,ik->ij", law, view[end]) for end in ends]
+    return view[ends[0], :-1], view[ends[1], :-1], heights[0], heights[1]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -460,12 +487,15 @@ class _Grid:
         """The axes, each in the order in which it is counted."""
         return [axis[::-1] if flip else axis for axis, flip in zip(self.axes, self.flips, strict=True)]
 
-    def weights(self, points: Floats) -> tuple[NDArray[np.int64], Floats]:
-        """For points of the box the numbers of n + 1 grid points, and their weights in a value there."""
-        n, steps = len(self.shape), np.array(self.shape)
+    def counts(self, points: Floats) -> Floats:
+        """How many intervals of each axis are before points of the box."""
         knots = (np.array(axis, dtype=np.float64) for axis in self.axes)
         u = np.column_stack([np.interp(x, knot, np.arange(len(knot))) for x, knot in zip(points.T, knots, strict=True)])
-        u = np.where(self.flips, steps - u, u)
+        return np.asarray(np.where(self.flips, np.array(self.shape) - u, u))
+
+    def weights(self, points: Floats) -> tuple[NDArray[np.int64], Floats]:
+        """For points of the box the numbers of n + 1 grid points, and their weights in a value there."""
+        n, steps, u = len(self.shape), np.array(self.shape), self.counts(points)
         cell = np.clip(np.floor(u), 0, steps - 1)
         rest = u - cell
         order = np.argsort(-rest, axis=1, kind="stable")
@@ -502,7 +532,7 @@ class _Grid:
         return float((off.max(axis=0) / scale).max())
 
     def fitted(
-        self, p: CPWL, bodies: Bodies, points: Floats, values: Floats, tolerance: Sequence[Fraction], most: int
+        self, p: CPWL, points: Floats, values: Floats, tolerance: Sequence[Fraction], most: int
     ) -> NDArray[np.object_] | None:
         """Values on this grid whose function is within the tolerance, as far as floats see.
 
@@ -510,17 +540,16 @@ class _Grid:
         misses are added, those of `p` before the rest. `most` grid points are those of a program.
         """
         heights = np.nan_to_num(self.heights(p)) / [float(e) for e in tolerance]
-        everything: tuple[Floats, Floats] | None = None
+        crossings: tuple[Floats, Floats] | None = None
         for j, e in enumerate(tolerance):
             seen = np.linspace(0, len(points) - 1, min(len(points), 2 * len(heights))).astype(np.int64)
             at, goal, pool, near = points[seen], values[seen], (points, values), 0.0
             for _ in range(_ROUNDS):
                 off = self.off(heights[:, j], pool, j, float(e))
-                if off.max() <= _SAFE and pool is not everything:
-                    if everything is None:
-                        cut = overlay(bodies, pieces_of(self.function(np.zeros((len(heights), 1), dtype=object)))[1])
-                        everything = corners_of(p, cut.cells, p.laws.integer()[pieces_of(p)[0]][cut.one])
-                    pool = everything
+                if off.max() <= _SAFE and pool is not crossings:
+                    if crossings is None:
+                        crossings = self.crossings(p)
+                    pool = crossings
                     off = self.off(heights[:, j], pool, j, float(e))
                 if off.max() <= _SAFE:
                     break
@@ -541,6 +570,54 @@ class _Grid:
             ],
             dtype=object,
         )
+
+    def crossings(self, p: CPWL) -> tuple[Floats, Floats]:
+        """Corners of the common refinement of `p` and the grid, and the values of `p` there.
+
+        In the plane these are all of them: grid points, and edges of `p` that meet grid lines and diagonals. With more
+        inputs edges of the grid meet facets of `p`, too: points along these edges stand for that.
+        """
+        tail, head, first, last = edges_of(p)
+        share = [np.tile([0.0, 1.0], (len(tail), 1)).ravel()]
+        owner = [np.repeat(np.arange(len(tail)), 2)]
+        for k, axis in enumerate(self.axes):
+            knots, ends = np.array(axis, dtype=np.float64), np.stack([tail[:, k], head[:, k]])
+            start, stop = (np.searchsorted(knots, end) for end in (ends.min(axis=0), ends.max(axis=0)))
+            entry, edge = ranges(start, stop - start)
+            share.append((knots[entry] - tail[edge, k]) / (head[edge, k] - tail[edge, k]))
+            owner.append(edge)
+        t, edge = np.concatenate(share), np.concatenate(owner)
+        order = np.lexsort((t, edge))
+        t, edge = np.clip(t[order], 0, 1), edge[order]
+        # Between two of these places an edge is in one box of the grid: there it meets diagonals.
+        same = np.flatnonzero((edge[1:] == edge[:-1]) & (t[1:] - t[:-1] > 1e-9))
+        middle = tail[edge[same]] + ((t[same] + t[same + 1]) / 2)[:, None] * (head - tail)[edge[same]]
+        sides = [self.counts(tail[edge[i]] + t[i][:, None] * (head - tail)[edge[i]]) for i in (same, same + 1)]
+        cell = np.floor(self.counts(middle))
+        for a, b in itertools.combinations(range(len(self.axes)), 2):
+            before, after = ((end - cell)[:, a] - (end - cell)[:, b] for end in sides)
+            hit = np.flatnonzero(before * after < 0)
+            part = before[hit] / (before[hit] - after[hit])
+            t = np.append(t, t[same[hit]] + part * (t[same[hit] + 1] - t[same[hit]]))
+            edge = np.append(edge, edge[same[hit]])
+        points = tail[edge] + t[:, None] * (head - tail)[edge]
+        values = first[edge] + t[:, None] * (last - first)[edge]
+        more = self.along()
+        heights = np.asarray(p(more), dtype=np.float64).reshape(len(more), -1)
+        inside = np.isfinite(heights).all(axis=1)
+        return np.concatenate([points, more[inside]]), np.concatenate([values, heights[inside]])
+
+    def along(self) -> Floats:
+        """Grid points, and points along the edges of the grid."""
+        axes = [np.array(axis, dtype=np.float64) for axis in self.counted()]
+        nodes = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
+        found = []
+        for step in itertools.product((0, 1), repeat=len(axes)):
+            if any(step):
+                low = nodes[tuple(slice(None, -1) if s else slice(None) for s in step)].reshape(-1, 1, len(axes))
+                high = nodes[tuple(slice(1, None) if s else slice(None) for s in step)].reshape(-1, 1, len(axes))
+                found.append((low + np.arange(_ALONG)[:, None] / _ALONG * (high - low)).reshape(-1, len(axes)))
+        return np.concatenate(found)
 
     def off(self, heights: Floats, pool: tuple[Floats, Floats], j: int, unit: float) -> Floats:
         """How far these values are from output `j` at some points."""

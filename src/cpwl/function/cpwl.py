@@ -18,7 +18,6 @@ from cpwl.errors import InputError, counted
 from cpwl.exact.integers import number_rows
 from cpwl.exact.rational import fraction
 from cpwl.function.answers import Answer, Distance, Extremum, Jump, LevelSet, Lipschitz, Range, Report, Solutions
-from cpwl.function.components import label_components
 from cpwl.function.make import (
     parts_of_breakpoints,
     parts_of_grid,
@@ -27,7 +26,7 @@ from cpwl.function.make import (
     parts_of_pieces,
     parts_of_simplices,
 )
-from cpwl.function.parts import Known, Laws, Mesh, Parts
+from cpwl.function.parts import Known, Laws, Mesh, Parts, label_components
 from cpwl.geometry.generators import Generators, generators
 from cpwl.geometry.polyhedra import Facts, Polyhedra, Polyhedron, fact
 
@@ -274,7 +273,7 @@ class CPWL:
 
     @classmethod
     def from_parts(cls, parts: Parts) -> CPWL:
-        """The function of parts that were checked already; laws are compared, nothing else is looked at."""
+        """The function of parts that are already checked. Only the laws are compared."""
         component = label_components(parts.laws, parts.polyhedra, parts.tol)
         component.setflags(write=False)
         given = parts.polyhedra, parts.laws, component, parts.domain, parts.tol, parts.mesh
@@ -360,6 +359,17 @@ class CPWL:
         parts = Parts(self.polyhedra.take(which), laws, self.domain, self.tol, mesh, known, self.floats)
         return CPWL.from_parts(parts).with_names_of(self)
 
+    def with_laws(self, laws: NDArray[np.object_]) -> CPWL:
+        """The pieces with other integer laws ``(gradient, offset, 1) * denominator``, which agree where pieces meet."""
+        mesh = None if self.mesh is None else self.mesh.revalued(laws)
+        return self.with_parts(Laws.from_integer(laws), mesh)
+
+    def with_parts(self, laws: Laws, mesh: Mesh | None) -> CPWL:
+        """The pieces with other laws. What is known of the pieces stays true; of the values nothing does."""
+        known = None if self.known is None else replace(self.known, network=None, optimal=None)
+        made = CPWL.from_parts(Parts(self.polyhedra, laws, self.domain, self.tol, mesh, known))
+        return replace(made, complete=self.complete)
+
     def representatives(self, output: int) -> NDArray[np.int64]:
         """The first piece of each component of that output: its law is the component."""
         check_count(output, "output", least=0, most=self.outputs - 1)
@@ -428,7 +438,7 @@ class CPWL:
         Parameters
         ----------
         key
-            Up to 64 bytes. Whoever does not know the key cannot compute, or foresee, the fingerprint.
+            Up to 64 bytes. Without the key, nobody can compute or predict the fingerprint.
 
         Returns
         -------
@@ -593,7 +603,7 @@ class CPWL:
         q
             The inner function, with as many outputs as `p` has inputs.
         outside
-            What to do where `q` leaves the domain of `p`: "error", with a point where it does; or "drop" those
+            Behaviour where `q` leaves the domain of `p`: "error", with a point where it does; or "drop" those
             `x`, which may leave a domain that is not convex.
 
         >>> tent = CPWL.from_breakpoints([0, 1, 2], [0, 2, 0])
@@ -659,7 +669,7 @@ class CPWL:
         """
 
     def is_convex(self, *, output: int | None = None, domain: Any = None, box: Any = None) -> Answer:
-        """Decide whether an output is convex. A "no" comes with two points whose midpoint lies below the function.
+        """Decide whether an output is convex. A "no" comes with two points and their midpoint.
 
         >>> p = CPWL.from_breakpoints([0], [0], left_slope=-1, right_slope=1)
         >>> bool(p.is_convex()), p.is_concave().points[1]
@@ -667,7 +677,7 @@ class CPWL:
         """
 
     def is_concave(self, *, output: int | None = None, domain: Any = None, box: Any = None) -> Answer:
-        """Decide whether an output is concave. A "no" comes with two points whose midpoint lies above the function."""
+        """Decide whether an output is concave. A "no" comes with two points and their midpoint."""
 
     def is_monotone(
         self,
@@ -717,7 +727,7 @@ class CPWL:
         """
 
     def distance(self, q: CPWL, *, domain: Any = None, box: Any = None) -> Distance:
-        """The largest gap ``max |p - q|`` over all outputs where both are defined, with a point, and the mean gap.
+        """The largest difference ``max |p - q|`` over all outputs where both are defined, with a point; and the mean.
 
         >>> p = CPWL.from_breakpoints([0, 1, 2], [0, 1, 0])
         >>> print(p.distance(CPWL.from_breakpoints([0, 2], [0, 0]), box=(0, 2)))
@@ -728,9 +738,9 @@ class CPWL:
         """A function with fewer pieces that is within a tolerance of this one everywhere, decided exactly.
 
         The tolerance is a number in units of the output, a percentage of its range such as "1%", or one of these for
-        each output. On an interval no function has fewer breakpoints; on a bounded domain of up to four inputs even
-        grids are tried, the coarsest first. If nothing is found, it is the function itself. Float data is taken through
-        the exact function that `snap` finds near it.
+        each output. On an interval, no function has fewer breakpoints. On a bounded domain of up to four inputs, even
+        grids are tried, the coarsest first. If none is found, the result is the function itself. For float data, `snap`
+        first finds an exact function near it.
 
         >>> p = CPWL.from_grid([range(9)], [v * v for v in range(9)])
         >>> p.approximate(1).num_pieces, p.distance(p.approximate(1)).largest <= 1

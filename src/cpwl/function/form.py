@@ -29,9 +29,10 @@ from flint import fmpz_mat
 from numpy.typing import NDArray
 
 from cpwl.exact.integers import determinant, number_rows, primitive, sides, sign, unit_view
+from cpwl.exact.rational import pivots
 from cpwl.geometry.facets import Hyperplanes, hyperplanes
 from cpwl.geometry.generators import MOST, Generators, corners_of, generators, plane_rows
-from cpwl.geometry.polyhedra import Polyhedra, ranges
+from cpwl.geometry.polyhedra import Polyhedra, end_to_end, joined, picked, ranges
 
 # Polyhedra as hulls of corners, rays and lines, in homogeneous coordinates; those without interior are left out.
 
@@ -87,28 +88,19 @@ def hulls(polyhedra: Polyhedra, spanned: Generators | None = None) -> Hulls:
     if more:
         places, member, start, lines = _joined(spanned, more)
     found = np.flatnonzero(_are_solid(places, member, start, n))
-    kept, begin = _picked(member, start, found)
-    rows = _picked(np.arange(len(polyhedra.b)), polyhedra.start, found)[0]
+    (entry, begin), (rows, _) = picked(start, found), picked(polyhedra.start, found)
     number = np.unique(planes.number[rows], return_inverse=True)[1].astype(np.int64)
     taken, chosen = polyhedra.take(found), Hyperplanes(number, planes.side[rows])
-    return Hulls(taken, chosen, plane_rows(taken, chosen), places, kept, begin, lines[found], found)
+    return Hulls(taken, chosen, plane_rows(taken, chosen), places, member[entry], begin, lines[found], found)
 
 
 def together(stacks: Sequence[Polyhedra], spans: Sequence[Generators]) -> tuple[Polyhedra, Generators]:
     """Several families as one, with their corners and rays: equal places have one number."""
-    rows = np.concatenate([stack.integer() for stack in stacks])
-    views = [np.concatenate(part) for part in zip(*((stack.A, stack.b) for stack in stacks), strict=True)]
-    start = _end_to_end([stack.start for stack in stacks])
     first, number = number_rows(np.concatenate([span.places for span in spans]))
     begin = np.cumsum([0, *(len(span.places) for span in spans)])
     member = np.concatenate([number[k + span.member] for k, span in zip(begin, spans, strict=False)])
     places = np.concatenate([span.places for span in spans])[first]
-    return Polyhedra(views[0], views[1], start, rows), Generators(places, member, _end_to_end([s.start for s in spans]))
-
-
-def _end_to_end(starts: list[Numbers]) -> Numbers:
-    """Where groups of several families begin, one family after the other."""
-    return np.concatenate([[0], np.cumsum(np.concatenate([np.diff(start) for start in starts]))]).astype(np.int64)
+    return joined(stacks).exactly(), Generators(places, member, end_to_end([span.start for span in spans]))
 
 
 def _own(polyhedra: Polyhedra, i: int) -> slice:
@@ -137,13 +129,13 @@ def _with_lines(rows: Integers, i: int) -> tuple[Integers, Integers]:
         return np.eye(n + 1, dtype=np.int64).astype(object)[-1:], np.eye(n + 1, dtype=np.int64).astype(object)[:-1]
     normals = fmpz_mat(len(rows), n, rows[:, :-1].ravel().tolist())
     reduced, _, rank = normals.rref()
-    pivots = [next(j for j in range(n) if reduced[r, j] != 0) for r in range(rank)]
-    section = primitive(rows[:, [*pivots, n]])
+    kept = [*pivots(reduced, rank), n]
+    section = primitive(rows[:, kept])
     if math.comb(len(np.unique(section.astype(str), axis=0)) + 1, rank) > MOST:
         raise Undecided(f"piece {i} has too many rows")
     corners = corners_of(section)
     wide = np.zeros((len(corners), n + 1), dtype=np.int64).astype(object)
-    wide[:, [*pivots, n]] = corners
+    wide[:, kept] = corners
     basis, nullity = normals.nullspace()
     lines = np.array([[int(basis[j, k]) for j in range(n)] + [0] for k in range(nullity)], dtype=object)
     return wide, primitive(lines)
@@ -179,13 +171,6 @@ def _are_solid(places: Integers, member: Numbers, start: Numbers, n: int) -> NDA
         for i in who[smallest <= _SURE_RANK]:
             found[i] = exact_rank(places[member[start[i] : start[i + 1]]]) == n + 1
     return found
-
-
-def _picked(member: Numbers, start: Numbers, which: Numbers) -> tuple[Numbers, Numbers]:
-    """Some of the groups ``member[start[i]:start[i + 1]]``, with where each begins."""
-    length = np.diff(start)[which]
-    begin = np.concatenate([[0], np.cumsum(length)]).astype(np.int64)
-    return member[np.repeat(start[which] - begin[:-1], length) + np.arange(begin[-1])], begin
 
 
 # The chains of faces of a polyhedron, type by type: which places are on which rows says all about its faces.
@@ -282,7 +267,7 @@ def facets(stack: Hulls) -> tuple[Numbers, Integers]:
         own = stack.member[stack.start[who][:, None] + np.arange(kind.size)]
         for mask, r in _facet_rows(kind).items():
             rows.append(stack.polyhedra.start[who] + r)
-            inside.append(_middle(stack.places[own[:, _bits(mask & ~kind.lines)]]))
+            inside.append(middle(stack.places[own[:, _bits(mask & ~kind.lines)]]))
     row = np.concatenate(rows)
     order = np.argsort(row)
     return row[order], np.concatenate(inside)[order]
@@ -293,11 +278,11 @@ def middles(stack: Hulls) -> Integers:
     size, found = np.diff(stack.start) - stack.lines, np.zeros((len(stack.lines), stack.places.shape[1]), dtype=object)
     for count in np.unique(size).tolist():
         who = np.flatnonzero(size == count)
-        found[who] = _middle(stack.places[stack.member[stack.start[who][:, None] + np.arange(count)]])
+        found[who] = middle(stack.places[stack.member[stack.start[who][:, None] + np.arange(count)]])
     return found
 
 
-def _middle(places: Integers) -> Integers:
+def middle(places: Integers) -> Integers:
     """For each row of places ``(x w, w)`` the mean of those with w > 0, plus all directions: (x w, w), primitive."""
     weight = places[..., -1]
     common = np.lcm.reduce(np.where(weight == 0, 1, weight), axis=1)

@@ -53,16 +53,13 @@ def _likely(p: CPWL) -> tuple[_Ints, _Ints, _Floats]:
     """Pairs of pieces one of which has a corner in or next to the other; how much they differ there, in floats."""
     stack, laws = p.polyhedra, p.laws
     found = stack.extents()
-    first, second, size = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)], [np.zeros(0)]
+    pairs, size = [np.zeros((0, 2), dtype=np.int64)], [np.zeros(0)]
     for who, corner in _inside(stack.A, stack.b, stack.start, found.owner, found.points, _NEAR * p.tol):
         x, own = found.points[corner], found.owner[corner]
         step = laws.gradient[own] - laws.gradient[who]
-        jump = np.abs(np.einsum("kmn,kn->km", step, x) + laws.offset[own] - laws.offset[who]).max(axis=1)
-        first.append(np.minimum(own, who))
-        second.append(np.maximum(own, who))
-        size.append(jump)
-    pair = np.stack([np.concatenate(first), np.concatenate(second)], axis=1)
-    some, number = np.unique(pair, axis=0, return_inverse=True)
+        size.append(np.abs(np.einsum("kmn,kn->km", step, x) + laws.offset[own] - laws.offset[who]).max(axis=1))
+        pairs.append(np.sort(np.stack([own, who], axis=1), axis=1))
+    some, number = np.unique(np.concatenate(pairs), axis=0, return_inverse=True)
     most = np.zeros(len(some))
     np.maximum.at(most, number.ravel(), np.concatenate(size))
     keep = most > 0

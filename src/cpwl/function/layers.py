@@ -23,6 +23,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import islice
+from math import comb
 from typing import Any
 
 import numpy as np
@@ -30,20 +31,25 @@ from flint import nmod_mat
 from numpy.typing import NDArray
 
 from cpwl.errors import ConstructionError, LimitError
-from cpwl.exact.integers import signs_at
+from cpwl.exact.integers import number_rows, signs_at
+from cpwl.exact.rational import pivots, residues
+from cpwl.exact.sparse import Union
 from cpwl.function.cpwl import CPWL
+from cpwl.function.merge import merge
 from cpwl.function.sums import Graph, graph_of, reduced_rows
 from cpwl.geometry.bodies import Bodies, solid
-from cpwl.geometry.generators import Generators
+from cpwl.geometry.generators import MOST, Generators
 from cpwl.geometry.overlay import split
 from cpwl.search import cover
 
 _PRIME = 2**61 - 1
 MOST_PIECES = 10_000  # pieces beyond which nothing is looked for
 _CELLS = 4  # cells a piece, and 200 more, into which the first layer may cut the pieces
+_INPUTS = 5  # beyond, cutting a piece with many facets hardly leaves cells with few corners
 _SOME = 12  # bends that are looked at first
 _CLASSES = 600  # sets of hinges that are compared with each other
 _ENDS = "a bend ends where no hyperplane of a first layer is"
+_CORNERS = "the corners of this function are too many to find layers from its pieces"
 _NOT = "the pieces of this function were not found to be those of a network with two hidden layers"
 
 
@@ -96,9 +102,9 @@ def find_layers(p: CPWL) -> Iterator[Layered]:
     reason: ConstructionError | None = None
     for function in (p, None):
         if function is None:
-            if p.mesh is not None or not _has_flat_pairs(p):
+            if p.mesh is not None or merge in p.facts or not _has_flat_pairs(p):
                 break
-            function = p.merge()
+            function = merge(p)
             if function.num_pieces == p.num_pieces:
                 break
         for flat in (True, False) if _has_flat_pairs(function) else (True,):
@@ -121,18 +127,20 @@ def _has_flat_pairs(p: CPWL) -> bool:
 
 def _layers(p: CPWL, graph: Graph, flat: bool) -> Layered:
     """The layers of a function; `flat` says whether the jump 0 counts as one."""
+    piece, bodies = solid(p.polyhedra)
+    sizes = np.diff(bodies.polyhedra.start)[~bodies.known]
+    if p.dim > _INPUTS and any(comb(int(rows) + 1, p.dim) > MOST for rows in sizes):
+        raise ConstructionError(_CORNERS)
     planes = graph.planes[_first_layer(p, graph, flat)]
     if not len(planes):
         raise ConstructionError(f"{_NOT}: no hyperplane has two different jumps")
-    piece, bodies = solid(p.polyhedra)
     _check_some(graph, planes, piece, bodies)
     piece, bodies = _cells(p, planes, piece, bodies)
     forms = np.column_stack([planes[:, :-1], -planes[:, -1:]])
     start, member = bodies.spans.start, bodies.spans.member
     sign = signs_at(forms, bodies.places)[:, member]
     sides, region = np.unique(np.maximum.reduceat(sign, start[:-1], axis=1).T > 0, axis=0, return_inverse=True)
-    integer = p.laws.integer()[piece]
-    laws = np.asarray(_fraction(integer[..., :-1], integer[..., -1:]))
+    laws = p.laws.take(piece).rational()
     hinges = _hinges(bodies, region.ravel(), planes, laws)
     if not hinges:
         raise ConstructionError(f"{_NOT}: every hyperplane has different jumps")
@@ -182,21 +190,26 @@ def _cuts(bodies: Bodies, planes: NDArray[np.object_]) -> NDArray[np.bool_]:
     found = np.ones((len(planes), len(bodies)), dtype=bool)
     known = np.flatnonzero(bodies.known)
     if len(known) and len(planes):
-        sign = signs_at(np.column_stack([planes[:, :-1], -planes[:, -1:]]), bodies.places)[:, bodies.spans.member]
-        at = bodies.spans.start[known]
-        low, high = np.minimum.reduceat(sign, at, axis=1), np.maximum.reduceat(sign, at, axis=1)
+        low, high = _least_and_most(bodies, known, planes)
         found[:, known] = (low < 0) & (high > 0)
     return found
 
 
+def _least_and_most(
+    bodies: Bodies, known: NDArray[np.int64], planes: NDArray[np.object_]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """``[h, i]``: the least and the largest sign of hyperplane `h` at generators of body ``known[i]``."""
+    sign = signs_at(np.column_stack([planes[:, :-1], -planes[:, -1:]]), bodies.places)[:, bodies.spans.member]
+    at = bodies.spans.start[known]
+    return np.minimum.reduceat(sign, at, axis=1), np.maximum.reduceat(sign, at, axis=1)
+
+
 def _check_some(graph: Graph, planes: NDArray[np.object_], piece: NDArray[np.int64], bodies: Bodies) -> None:
     """A few bends beside those of the first layer do not end inside a region, as far as uncut pieces show it."""
-    known, member = np.flatnonzero(bodies.known), bodies.spans.member
+    known = np.flatnonzero(bodies.known)
     if not len(known):
         return
-    sign = signs_at(np.column_stack([planes[:, :-1], -planes[:, -1:]]), bodies.places)[:, member]
-    begin = bodies.spans.start[known]
-    low, high = np.minimum.reduceat(sign, begin, axis=1), np.maximum.reduceat(sign, begin, axis=1)
+    low, high = _least_and_most(bodies, known, planes)
     whole = np.asarray(~((low < 0) & (high > 0)).any(axis=0))
     number = np.full(graph.pieces, -1, dtype=np.int64)
     number[piece[known[whole]]] = np.flatnonzero(whole)
@@ -216,12 +229,12 @@ def _cells(
     """The pieces with an interior, cut along hyperplanes until each cell is on one side of all and contains no line."""
     bodies, most = _compact(bodies), _CELLS * p.num_pieces + 200
     cuts = _cuts(bodies, planes)
+    if len(bodies) + cuts[:, bodies.known].sum() > most:
+        raise ConstructionError(f"{_NOT}: its first layer would cut {p.num_pieces} pieces into more than {most}")
     if not bodies.known.all():
         unit = np.concatenate([np.eye(p.dim, dtype=np.int64), np.zeros((p.dim, 1), dtype=np.int64)], axis=1)
         more = _independent(np.concatenate([planes, bodies.rows, unit.astype(object)]))
         planes, cuts = np.concatenate([more, planes]), np.concatenate([np.ones((len(more), len(bodies)), bool), cuts])
-    elif len(bodies) + cuts.sum() > most:
-        raise ConstructionError(f"{_NOT}: its first layer would cut {p.num_pieces} pieces into more than {most}")
     for row in planes[cuts.any(axis=1)]:
         form = np.append(row[:-1], -row[-1])
         sided = split(bodies, np.tile(form, (len(bodies), 1)))
@@ -229,27 +242,21 @@ def _cells(
         if len(bodies) > most:
             raise ConstructionError(f"{_NOT}: its first layer would cut {p.num_pieces} pieces into more than {most}")
     if not bodies.known.all():
-        raise ConstructionError("the corners of this function are too many to find layers from its pieces")
+        raise ConstructionError(_CORNERS)
     return piece, bodies
 
 
 def _independent(rows: NDArray[np.object_]) -> NDArray[np.object_]:
     """The first rows with independent normals."""
     turned = nmod_mat(rows.shape[1] - 1, len(rows), [int(v) % _PRIME for v in rows[:, :-1].T.ravel()], _PRIME)
-    reduced, rank = turned.rref()
-    table = np.array(reduced.entries(), dtype=object).reshape(rows.shape[1] - 1, len(rows)) != 0
-    return rows[[int(np.argmax(table[i])) for i in range(rank)]]
+    return rows[pivots(*turned.rref())]
 
 
 def _compact(bodies: Bodies) -> Bodies:
     """The same with every place once."""
-    numbers: dict[tuple[int, ...], int] = {}
     used, at = np.unique(bodies.spans.member, return_inverse=True)
-    new = [numbers.setdefault(tuple(x), len(numbers)) for x in bodies.places[used].tolist()]
-    first = np.unique(np.array(new, dtype=np.int64), return_index=True)[1]
-    spans, kept = bodies.spans, used[first]
-    member = np.array(new, dtype=np.int64)[at.ravel()] if len(used) else spans.member
-    return Bodies(bodies.polyhedra, Generators(bodies.places[kept], member, spans.start))
+    first, new = number_rows(bodies.places[used])
+    return Bodies(bodies.polyhedra, Generators(bodies.places[used[first]], new[at.ravel()], bodies.spans.start))
 
 
 # Hinges: bends of one region.
@@ -274,7 +281,7 @@ def _hinges(
     turned = np.asarray(lead < 0, dtype=bool)  # the cell is where the form of its hyperplane is positive
     canonical = rows * np.where(turned, -1, 1).astype(object)[:, None]
     first = set(map(tuple, planes.tolist()))
-    residue = _residues(laws)
+    residue = residues(laws, _PRIME)
     groups: dict[tuple[int, tuple[int, ...]], tuple[dict[Any, int], dict[Any, int]]] = {}
     for r, plane in enumerate(map(tuple, canonical.tolist())):
         if plane in first:
@@ -356,8 +363,8 @@ def _linked(hinges: list[_Hinge], forms: NDArray[np.object_], sides: NDArray[np.
     """The class of each hinge, and its sense in it: those on both sides of a form that agree where it is 0."""
     k = len(forms)
     mask = [sum(1 << i for i in np.flatnonzero(row).tolist()) for row in sides]
-    parent, turn = list(range(len(hinges))), [1] * len(hinges)
-    z = _residues(np.array([hinge.z for hinge in hinges], dtype=object))
+    union = Union[int]()
+    z = residues(np.array([hinge.z for hinge in hinges], dtype=object), _PRIME)
     for i in range(k):
         pivot = int(np.argmax(forms[i, :-1] != 0))
         unit = forms[i] * pow(int(forms[i, pivot]) % _PRIME, _PRIME - 2, _PRIME) % _PRIME
@@ -372,21 +379,10 @@ def _linked(hinges: list[_Hinge], forms: NDArray[np.object_], sides: NDArray[np.
         for below, above in meeting.values():
             if len(below) == len(above) == 1:
                 (e, s), (f, t) = below[0], above[0]
-                (a, x), (b, y) = _root(parent, turn, e), _root(parent, turn, f)
-                if a != b:
-                    parent[a], turn[a] = b, x * y * s * t
-                elif x * y != s * t:
+                if not union.join(e, f, s * t) and union.find(e)[1] * union.find(f)[1] != s * t:
                     raise ConstructionError(f"{_NOT}: a bend runs into itself from the other side")
-    roots = [_root(parent, turn, e) for e in range(len(hinges))]
+    roots = [union.find(e) for e in range(len(hinges))]
     return [a for a, _ in roots], [s for _, s in roots]
-
-
-def _root(parent: list[int], turn: list[int], e: int) -> tuple[int, int]:
-    s = 1
-    while parent[e] != e:
-        s *= turn[e]
-        e = parent[e]
-    return e, s
 
 
 def _united(
@@ -394,12 +390,8 @@ def _united(
 ) -> list[_Class]:
     """Classes of one neuron: a common `z` exists, and fewer equations are independent than of both together."""
     count = len(forms) + forms.shape[1]  # unknowns; a row has its right-hand side, too
-    tables = [
-        _modular(
-            _residues(np.concatenate([_equations(hinges[e], s, forms, sides) for e, s in item.hinges])).ravel(), count
-        )
-        for item in items
-    ]
+    rows = (np.concatenate([_equations(hinges[e], s, forms, sides) for e, s in item.hinges]) for item in items)
+    tables = [_modular(residues(own, _PRIME).ravel(), count) for own in rows]
     done: list[tuple[_Class, list[int]]] = []
     for item, table in sorted(zip(items, tables, strict=True), key=lambda pair: -len(pair[1] or ())):
         if table is None:
@@ -431,17 +423,3 @@ def _modular(entries: Iterable[int], count: int, most: float = np.inf) -> list[i
     if rank * (count + 1) > most or not any(int(reduced[rank - 1, k]) for k in range(count)):
         return None
     return [int(v) for v in reduced.entries()[: rank * (count + 1)]]
-
-
-def _residues(values: NDArray[np.object_]) -> NDArray[np.object_]:
-    return np.asarray(_residue(values))
-
-
-def _modulo(value: Any) -> int:
-    if isinstance(value, int):
-        return value % _PRIME
-    return int(value.numerator) * pow(int(value.denominator), _PRIME - 2, _PRIME) % _PRIME
-
-
-_residue = np.frompyfunc(_modulo, 1, 1)
-_fraction = np.frompyfunc(Fraction, 2, 1)

@@ -10,13 +10,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from flint import fmpz_mat
+from flint import fmpz_mat, nmod_mat
 from numpy.typing import NDArray
 
+from cpwl.exact.rational import pivots
 from cpwl.function.cpwl import CPWL
 from cpwl.function.parts import Laws, Parts
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron, fact
 
+_PRIME = 2**61 - 1
 _LOW = 4  # below this dimension there is nothing to gain
 
 
@@ -57,18 +59,19 @@ def divided(p: CPWL) -> Divided:
 def essential_coordinates(p: CPWL) -> NDArray[np.int64]:
     """Coordinates that suffice to decide everything about the pieces and the order of the laws."""
     everything = np.arange(p.dim, dtype=np.int64)
-    if p.dim < _LOW:
+    if p.dim < _LOW or _is_full(p.polyhedra.integer()[: p.dim, :-1]):
         return everything
     rows = np.concatenate([_distinct_normals(p), _slope_differences(p)])
     if not len(rows):
         return everything[:1]
     matrix, _, rank = fmpz_mat(*rows.shape, rows.ravel().tolist()).rref()
-    columns, j = [], 0
-    for i in range(rank):  # where each row of the reduced matrix begins
-        while matrix[i, j] == 0:
-            j += 1
-        columns.append(j)
-    return np.array(columns, dtype=np.int64)
+    return np.array(pivots(matrix, rank), dtype=np.int64)
+
+
+def _is_full(rows: NDArray[np.object_]) -> bool:
+    """Whether a prime shows that the first rows span everything, as rows of float data do by their noise."""
+    count, dim = rows.shape
+    return count == dim and bool(nmod_mat(dim, dim, [v % _PRIME for v in rows.ravel().tolist()], _PRIME).rank() == dim)
 
 
 def _distinct_normals(p: CPWL) -> NDArray[np.object_]:

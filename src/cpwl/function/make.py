@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.errors import CpwlWarning, InputError, check_memory
-from cpwl.exact.integers import adjugate, integer_rows, primitive, quotient, sign
+from cpwl.exact.integers import adjugate, homogeneous, integer_rows, primitive, quotient, sign
 from cpwl.exact.rational import as_reals, fraction_array, has_floats
 from cpwl.function.parts import Known, Laws, Mesh, Parts
 from cpwl.geometry.bodies import irredundant, stacked
@@ -111,7 +111,7 @@ def _check_balls(polyhedra: Polyhedra, center: NDArray[np.float64], radius: NDAr
         i = int(owner[row])
         far = center[i] + radius[i] * polyhedra.A[row] / length[row]
         raise InputError(
-            f"the ball of piece {i} sticks out of it: x = {_text(far)} is in the ball but violates row "
+            f"the ball of piece {i} is not inside the piece: x = {_text(far)} is in the ball but violates row "
             f"{row - int(polyhedra.start[i])} of `A[{i}] x <= b[{i}]`",
             piece=i,
             point=far,
@@ -204,18 +204,13 @@ def _checked(components: Any, rows: Sequence[Sequence[int]]) -> tuple[NDArray[np
     view, exact = as_reals(components, "components")
     if view.ndim != 2 or view.shape[0] == 0 or view.shape[1] < 2:
         raise InputError(f"`components` must be (k, n + 1), offset last, not {view.shape}")
-    ones = np.ones((len(view), 1))
-    whole = None if exact is None else np.column_stack([exact, fraction_array(ones)])
     members = [list(dict.fromkeys(int(m) for m in row)) for row in rows]
     if not members:
         raise InputError("`rows` is empty: a max-min expression needs at least one row")
     for i, row in enumerate(members):
         if not row or min(row) < 0 or max(row) >= len(view):
             raise InputError(f"row {i} must name components 0..{len(view) - 1}, not {list(rows[i])}", row=i)
-    laws = integer_rows(np.column_stack([view, ones]), whole)
-    first: dict[tuple[int, ...], int] = {}
-    same = [first.setdefault(tuple(law), i) for i, law in enumerate(laws)]
-    return laws, [list(dict.fromkeys(same[m] for m in row)) for row in members]
+    return _homogeneous(view, exact), members
 
 
 def _below(laws: NDArray[np.object_], a: int, others: Sequence[int], sense: int = 1) -> _Rows:
@@ -273,9 +268,7 @@ def parts_of_simplices(points: Any, simplices: Any, values: Any) -> Parts:
         raise InputError(f"`points` must be (V, n), not {view.shape}")
     heights, heights_exact = _values(values, len(view))
     corners_of = _indices(simplices, *view.shape)
-    ones = np.ones((len(view), 1))
-    exact = None if exact is None else np.column_stack([exact, fraction_array(ones)])
-    corners = integer_rows(np.column_stack([view, ones]), exact)
+    corners = _homogeneous(view, exact)
     det, adj = adjugate(corners[corners_of])
     flat = np.flatnonzero(det == 0)
     if len(flat):
@@ -385,10 +378,8 @@ def _laws(
 ) -> Laws:
     outputs = []
     for j in range(heights.shape[1]):
-        view = np.column_stack([heights[:, j], np.ones(len(heights))])
-        exact = None if heights_exact is None else heights_exact[:, j]
-        exact = None if exact is None else np.column_stack([exact, fraction_array(np.ones(len(exact)))])
-        top, bottom = integer_rows(view, exact)[corners_of].transpose(2, 0, 1)
+        exact = None if heights_exact is None else heights_exact[:, j : j + 1]
+        top, bottom = _homogeneous(heights[:, j : j + 1], exact)[corners_of].transpose(2, 0, 1)
         common = np.lcm.reduce(bottom, axis=1)
         weight = top * (common[:, None] // bottom) * corners[corners_of][..., -1]
         outputs.append(quotient((adj * weight[:, None, :]).sum(axis=2), common * det))
@@ -408,10 +399,6 @@ def segments(at: NDArray[np.object_], height: NDArray[np.object_]) -> NDArray[np
     return quotient(np.stack([rise * d0, offset], axis=-1), run * e0 * e1 * d0)
 
 
-_numerator = np.frompyfunc(lambda v: v.numerator, 1, 1)
-_denominator = np.frompyfunc(lambda v: v.denominator, 1, 1)
-
-
 def parts_of_breakpoints(x: Any, y: Any, left_slope: Any, right_slope: Any) -> Parts:
     """Pieces of the function through ``(x[i], y[i])``, straight between, with the given outer slopes."""
     place, place_exact = as_reals(x, "x")
@@ -427,9 +414,9 @@ def parts_of_breakpoints(x: Any, y: Any, left_slope: Any, right_slope: Any) -> P
         place, value = place[::-1], value[::-1]
         place_exact = None if place_exact is None else place_exact[::-1]
         value_exact = None if value_exact is None else value_exact[::-1]
-    at = _homogeneous(place, place_exact)
+    at = _homogeneous(place[:, None], None if place_exact is None else place_exact[:, None])
     _check_increasing(place, at if place_exact is not None else None)
-    height = _homogeneous(value, value_exact)
+    height = _homogeneous(value[..., None], None if value_exact is None else value_exact[..., None])
     inner = segments(np.stack([at[:-1, None], at[1:, None]]), np.stack([height[:-1], height[1:]]))
     # Each outer piece starts at its breakpoint with the slope given; without one, the outer segment goes on.
     exact_value = value if value_exact is None else value_exact
@@ -463,17 +450,16 @@ def _slope(slope: Any, name: str, value: NDArray[np.float64]) -> NDArray[np.obje
 
 
 def _homogeneous(view: NDArray[np.float64], exact: NDArray[np.object_] | None) -> NDArray[np.object_]:
-    """Rows ``(numerator, denominator)`` of all numbers."""
-    if exact is None:
-        return integer_rows(np.stack([view, np.ones(view.shape)], axis=-1).reshape(-1, 2)).reshape(*view.shape, 2)
-    return np.stack([_numerator(exact), _denominator(exact)], axis=-1)
+    """Integers ``(x, 1) * denominator`` for rows of numbers, which are `exact` where the floats are rounded."""
+    if exact is not None:
+        return homogeneous(exact)
+    wide = np.concatenate([view, np.ones((*view.shape[:-1], 1))], axis=-1)
+    return integer_rows(wide.reshape(-1, wide.shape[-1])).reshape(wide.shape)
 
 
 def _through(at: NDArray[np.object_], height: NDArray[np.object_], slope: Any) -> NDArray[np.object_]:
     x = Fraction(at[0], at[1])
-    rows = [[s, h - s * x, Fraction(1)] for s, h in zip(slope, height, strict=True)]
-    exact = np.array(rows, dtype=object)
-    return integer_rows(np.zeros(exact.shape), exact)[None]
+    return homogeneous(np.array([[s, h - s * x] for s, h in zip(slope, height, strict=True)], dtype=object))[None]
 
 
 def _intervals(knots: NDArray[np.object_], view: NDArray[np.float64]) -> Polyhedra:

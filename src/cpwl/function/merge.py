@@ -8,18 +8,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import scipy
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
 
 from cpwl.doors import within_float64
-from cpwl.exact.integers import sides, unit_view
-from cpwl.function.components import label_maps
+from cpwl.exact.integers import linked, sides, unit_view
 from cpwl.function.cpwl import CPWL, generators_of
 from cpwl.function.form import Hulls, Undecided, chains, hulls, unique_rows
 from cpwl.function.lineality import divided
 from cpwl.function.mesh import shared_facets
-from cpwl.function.parts import Mesh, Parts
+from cpwl.function.parts import Mesh, Parts, label_maps
 from cpwl.geometry.facets import Facet, FacetCover, Hyperplanes, facets_of, hyperplanes, redundant_rows, rows_of
 from cpwl.geometry.generators import Generators, generators
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron, ranges
@@ -48,9 +45,9 @@ class Contacts:
         label: NDArray[np.int64],
         facets: dict[int, list[Facet]],
         probe: Probe,
-        twins: dict[int, int] | None = None,
+        twins: dict[int, int],
         *,
-        all_known: bool = False,
+        all_known: bool,
     ) -> None:
         self.all_known = all_known
         self.cover = FacetCover(polyhedra, planes, probe)
@@ -68,16 +65,14 @@ class Contacts:
                 place[h, int(label[i])][s].append(i)
         for (h, _), both in sorted(place.items()):
             if both[1] and both[-1]:
-                self._meet(h, both[1], both[-1], twins or {})
+                self._meet(h, both[1], both[-1], twins)
                 self.edges.append([(i, j) for i in both[1] for j in sorted(self.neighbours.get((i, (h, 1)), ()))])
 
     def regions(self) -> list[list[int]]:
         """The pieces in connected sets of two and more."""
         pairs = np.array([edge for edges in self.edges for edge in edges], dtype=np.int64).reshape(-1, 2)
         pieces, place = np.unique(pairs, return_inverse=True)
-        one, two = place.reshape(-1, 2).T
-        graph = coo_array((np.ones(len(one)), (one, two)), shape=(len(pieces), len(pieces)))
-        region = scipy.sparse.csgraph.connected_components(graph, directed=False)[1]
+        region = linked(place.reshape(-1, 2), len(pieces))
         order = np.argsort(region, kind="stable")
         ends = np.flatnonzero(np.diff(region[order])) + 1
         return [part.tolist() for part in np.split(pieces[order], ends) if len(part)]
@@ -475,8 +470,7 @@ def whole_unions(polyhedra: Polyhedra, label: NDArray[np.int64], which: NDArray[
     key = unique_rows(np.column_stack([found.flats[flag], label[piece][part]]))[1]
     total = np.bincount(key, weights=found.sign[flag]).astype(np.int64)[key]
     size = len(piece) + int(key.max(initial=-1)) + 1
-    graph = coo_array((np.ones(len(key)), (part, len(piece) + key)), shape=(size, size))
-    union = scipy.sparse.csgraph.connected_components(graph, directed=False)[1][: len(piece)].astype(np.int64)
+    union = linked(np.stack([part, len(piece) + key], axis=1), size)[: len(piece)]
     good = np.bincount(union, minlength=size) > 1
     good[union[part[np.abs(total) > 1]]] = False
     good[np.bincount(union[found.part[found.row < 0]], minlength=size) > 1] = False  # two hold the end of all space
@@ -531,7 +525,9 @@ def merge(p: CPWL, spans: Generators | None = None) -> CPWL:
     >>> merge(p).num_pieces
     2
     """
-    return merge_with_groups(p, spans)[0].with_names_of(p)
+    found = merge_with_groups(p, spans)[0].with_names_of(p)
+    found.facts[merge] = True  # nobody need merge it again
+    return found
 
 
 def merge_with_groups(
@@ -545,7 +541,8 @@ def merge_with_groups(
         spans = None  # corners far away say nothing about what floats cannot see
     small = p if spans is not None else divided(p).function
     polyhedra = small.polyhedra.exactly() if p.tol == 0 else small.polyhedra
-    planes, probe, label = hyperplanes(polyhedra, p.tol), Probe(p.tol, polyhedra.unit(p.tol)), label_maps(p.component)
+    planes, label = hyperplanes(polyhedra, p.tol), label_maps(p.component)
+    probe = Probe(p.tol, polyhedra.unit(p.tol) if p.tol else None)  # rationals have no need of a unit
     known = _known_contacts(small)
     near = _with_neighbours(polyhedra.owner, planes.number, planes.side, label)
     if known is None and p.tol == 0:
@@ -564,43 +561,36 @@ def merge_with_groups(
         spans = _spans_of(polyhedra, near) if spans is None else spans
     elif p.mesh is not None:
         spans = generators_of(p)
-    facets: dict[int, list[Facet]] = {}
     # A loop over pieces: each takes linear programs of its own, unless it is a simplex.
-    for i in near:
-        if given is not None:
-            facets |= {i: given[i]} if i in given else {}
-        elif p.mesh is not None:
-            facets[i] = facets_of_simplex(p.mesh, i)
-        elif known is not None:
-            facets[i] = facets_by_rays(polyhedra, i, known[0][i])
-        elif probe.interior(polyhedra[i]) is not None:
-            facets[i] = facets_of(polyhedra, planes, i, probe)
-    planned = plan_merge(polyhedra, planes, label, facets, probe, p.mesh, None if known is None else known[1], spans)
+    if given is not None:
+        facets = {i: given[i] for i in near if i in given}
+    elif p.mesh is not None:
+        facets = {i: facets_of_simplex(p.mesh, i) for i in near}
+    elif known is not None:
+        facets = {i: facets_by_rays(polyhedra, i, known[0][i]) for i in near}
+    else:
+        thick = [i for i in near if probe.interior(polyhedra[i]) is not None]
+        facets = {i: facets_of(polyhedra, planes, i, probe) for i in thick}
+    twins = known[1] if known is not None else {} if p.mesh is None else twins_in_mesh(p.mesh)
+    planned = _planned(polyhedra, planes, label, facets, probe, twins, spans, all_known=known is not None)
     return (_merged(p, planned) if planned else p), [group.members for group in planned]
 
 
-def plan_merge(
+def _planned(
     polyhedra: Polyhedra,
     planes: Hyperplanes,
     label: NDArray[np.int64],
     facets: dict[int, list[Facet]],
     probe: Probe,
-    mesh: Mesh | None = None,
-    twins: dict[int, int] | None = None,
-    spans: Generators | None = None,
+    twins: dict[int, int],
+    spans: Generators | None,
+    *,
+    all_known: bool,
 ) -> list[Group]:
-    """The groups of two and more pieces that become one, by their first members.
-
-    `label` is equal where the law is; `facets` has those of every piece that may be merged. For exact data the stack
-    must carry its integers. `twins`, if given, has the piece beyond each facet that is not of the boundary; then all
-    rows are facets. `spans` has corners and rays, where they are known.
-    """
+    """The groups of two and more pieces that become one, by their first members; arguments as for `Contacts`."""
     every = np.array([(f.piece, f.row) for own in facets.values() for f in own], dtype=np.int64).reshape(-1, 2)
     owner, row = every.T
     near = _with_neighbours(owner, planes.number[row], planes.side[row], label)
-    all_known = twins is not None
-    if twins is None:
-        twins = {} if mesh is None else twins_in_mesh(mesh)
     own = {i: facets[i] for i in near}
     contacts = Contacts(polyhedra, planes, label, own, probe, twins, all_known=all_known)
     bodies = {}

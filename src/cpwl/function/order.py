@@ -17,7 +17,7 @@ from cpwl.errors import ConstructionError, InternalError, check_memory
 from cpwl.exact.integers import ratio_view, rounding, sign, signs_at, unit_view
 from cpwl.executors import spread
 from cpwl.function.cpwl import CPWL, generators_of
-from cpwl.function.scale import scale_of
+from cpwl.function.parts import scale_of
 from cpwl.geometry.generators import Generators, corners_of, generators
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron, ranges
 from cpwl.geometry.probe import Probe
@@ -108,8 +108,7 @@ def corners_within(body: Polyhedron, unit: float) -> NDArray[np.float64] | None:
     >>> sorted(corners_within(body, 1.0).tolist())
     [[0.0, 0.0, 1.0], [0.0, 0.5, 1.0], [0.5, 0.0, 1.0]]
     """
-    alone = Polyhedra(body.A, body.b, np.array([0, len(body.b)]))
-    spanned = generators(alone)
+    spanned = generators(body.alone())
     corners, bounded = _corners(spanned, unit)
     return corners[spanned.member] if bounded[0] else None
 
@@ -333,7 +332,8 @@ class RowTest:
         program = self.program(row, j)
         value, where = self.probe.maximum(program, [0] * self.p.dim + [1])
         if value == np.inf:
-            seen = self.probe.interior(_at_least_one(program))
+            floor = Polyhedron(np.append(np.zeros(self.p.dim), -1.0)[None], np.array([-1.0]))
+            seen = self.probe.interior(program.meet(floor))  # where the excess is at least 1
             if seen is None and self.p.tol:
                 message = f"whether a row stays below the function on piece {j} cannot be told from noise, far out"
                 raise ConstructionError(message, row=row, piece=j)
@@ -378,16 +378,6 @@ def find_excess(
         if progress is not None:
             progress(i + 1, len(rows), "checking rows")
     return None
-
-
-def _at_least_one(program: Polyhedron) -> Polyhedron:
-    """The same with ``v >= 1``: a place where an unbounded excess is seen."""
-    row = np.zeros((1, program.dim + 1))
-    row[0, -2:] = -1
-    exact = None
-    if program.exact is not None:
-        exact = np.concatenate([program.exact, row.astype(np.int64).astype(object)])
-    return Polyhedron(np.concatenate([program.A, row[:, :-1]]), np.append(program.b, -1.0), exact)
 
 
 # The order of components on float pieces whose rows are independent: no more rows than inputs, and no linear program.

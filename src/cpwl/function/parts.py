@@ -1,18 +1,21 @@
-"""What every way of making a function produces: pieces, laws, and how far to trust them."""
+"""What every way of making a function produces: pieces and laws, how large they are, and which laws are one."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
 from cpwl.errors import InputError
-from cpwl.exact.integers import integer_rows, ratio_view
-from cpwl.exact.rational import as_reals, fraction_array
-from cpwl.geometry.polyhedra import Facts, Polyhedra, Polyhedron, fact
+from cpwl.exact.integers import integer_rows, number_rows, ratio_view
+from cpwl.exact.rational import as_reals, fraction_array, is_exact_float, ratios, to_float
+from cpwl.geometry.extent import Extents
+from cpwl.geometry.polyhedra import Facts, Polyhedra, Polyhedron, fact, ranges
 
 # What the maker of a function knows about its pieces: whoever asks later need not find it out again.
 
@@ -129,6 +132,10 @@ class Laws:
         """Integer rows ``(gradient, offset, 1) * denominator``, shape ``(q, m, n + 2)``."""
         return self.exact if self.exact is not None else _homogeneous(self.gradient, self.offset, None)
 
+    def rational(self) -> NDArray[np.object_]:
+        """Rationals ``(gradient, offset)``, shape ``(q, m, n + 1)``."""
+        return np.asarray(ratios(self.integer()[..., :-1], self.integer()[..., -1:]))
+
     def take(self, which: NDArray[np.int64]) -> Laws:
         """The laws with the given numbers."""
         exact = None if self.exact is None else self.exact[which]
@@ -153,6 +160,16 @@ class Mesh:
         """Whether all points are floats, so that rounding may have moved them."""
         ones = np.ones(len(self.points))
         return bool((integer_rows(np.column_stack([self.points, ones])) == self.corners).all())
+
+    def revalued(self, laws: NDArray[np.object_]) -> Mesh:
+        """The table with the values of integer laws ``(gradient, offset, 1) * denominator`` at its corners."""
+        holder = np.full(len(self.corners), -1, dtype=np.int64)
+        holder[self.simplices] = np.arange(len(self.simplices))[:, None]
+        used = holder >= 0
+        own, places = laws[holder[used]], self.corners[used]
+        values = np.full((len(holder), laws.shape[1]), Fraction(0), dtype=object)
+        values[used] = ratios((own[..., :-1] * places[:, None]).sum(axis=2), own[..., -1] * places[:, -1:])
+        return replace(self, values=to_float(values), exact_values=None if is_exact_float(values) else values)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -180,3 +197,143 @@ def _homogeneous(
     if exact is not None:
         exact = np.column_stack([exact.reshape(q * m, n + 1), fraction_array(ones)])
     return integer_rows(view, exact).reshape(q, m, n + 2)
+
+
+# How large the coordinates and the values of a function are, piece by piece: what float data may be off by.
+#
+# The scale of a piece comes from its corners: the largest value that any output takes there, all outputs together, and
+# where the piece is unbounded also how much the law changes over a length like that of the corners. Rows that do not
+# touch a piece, steep slopes elsewhere, and far corners elsewhere have no say.
+
+
+_ROUNDING = 2.0**-44  # what rounding leaves of terms that cancel, with room
+_LAST = 2.0**-48  # sixteen units in the last place: a sum of as many terms of that size
+_MOST = float(np.finfo(np.float64).max) / 4  # stands for values beyond the range of floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scale:
+    """The size of the coordinates, and for each piece that of the values and of their terms ``|g|.|x| + |o|``."""
+
+    unit: float
+    reach: NDArray[np.float64]
+    """The largest coordinate of a corner of each piece, or the unit where that is 0."""
+    values: NDArray[np.float64]
+    terms: NDArray[np.float64]
+    extents: Extents
+
+    def slack(self, tol: float) -> NDArray[np.float64]:
+        """What values of each piece may be off by: `tol` of their size, and never less than rounding.
+
+        Rounding is that of the terms of a piece, and of the largest value of all: whoever computed the laws added
+        numbers of that size, and where a law is 0 what is left of them is all there is.
+        """
+        least = np.maximum(_ROUNDING * self.terms, _LAST * self.values[self.values < _MOST].max(initial=0.0))
+        return np.asarray(np.maximum(tol * self.values, least))
+
+
+def scale_of(polyhedra: Polyhedra, laws: Laws, tol: float) -> Scale:
+    """The scale of float pieces with their laws.
+
+    >>> from cpwl.function import CPWL
+    >>> p = CPWL.from_pieces([[[1.0], [-1.0], [1.0]], [[-1.0], [1.0]]], [[1, 0, 1e9], [-1, 2]], [[3.0], [-3.0]], [0, 6])
+    >>> scale_of(p.polyhedra, p.laws, p.tol).unit, scale_of(p.polyhedra, p.laws, p.tol).values
+    (2.0, array([3., 3.]))
+    """
+    found = polyhedra.extents()
+    count = len(polyhedra)
+    unit = found.unit(count, tol)
+    with np.errstate(all="ignore"):
+        at = np.einsum("kmn,kn->km", laws.gradient[found.owner], found.points) + laws.offset[found.owner]
+        size = np.einsum("kmn,kn->km", np.abs(laws.gradient[found.owner]), np.abs(found.points))
+        size += np.abs(laws.offset[found.owner])
+        values, terms = _largest(np.abs(at), found.owner, count), _largest(size, found.owner, count)
+        # A piece without a corner that was found is as large as its constant term.
+        alone = np.bincount(found.owner, minlength=count) == 0
+        values[alone] = terms[alone] = np.abs(laws.offset[alone]).max(axis=1, initial=0.0)
+        length = _largest(np.abs(found.points), found.owner, count)
+        length = np.where(length > max(1e-13, 1e3 * tol) * unit, length, unit)
+        change = np.abs(np.einsum("kmn,kn->km", laws.gradient[found.ray_owner], found.rays))
+        values = np.maximum(values, _largest(change, found.ray_owner, count) * length)
+        steep = np.einsum("kmn,kn->km", np.abs(laws.gradient[found.ray_owner]), np.abs(found.rays))
+        terms = np.maximum(terms, _largest(steep, found.ray_owner, count) * length)
+    return Scale(unit, length, np.nan_to_num(values, posinf=_MOST), np.nan_to_num(terms, posinf=_MOST), found)
+
+
+def _largest(sizes: NDArray[np.float64], owner: NDArray[np.int64], count: int) -> NDArray[np.float64]:
+    """The largest number of each piece; 0 where it has none."""
+    result = np.zeros(count)
+    np.maximum.at(result, owner, sizes.max(axis=1, initial=0.0))
+    return result
+
+
+# Distinct linear components: which pieces follow the same affine law.
+
+
+def label_components(laws: Laws, polyhedra: Polyhedra, tol: float) -> NDArray[np.int64]:
+    """For each piece and output the number of its component, counted in order of first appearance.
+
+    With ``tol = 0`` laws are one component iff they are equal as rationals. Otherwise iff every coefficient differs by
+    at most `tol` times the largest one of its kind over all pieces and outputs, *and* on both pieces their values
+    differ by no more than these may be off by (`Scale.slack`), so that a steep piece elsewhere makes no two laws one. A
+    class is held together by its first member: near-equality cannot drift along a chain.
+    """
+    if tol == 0:
+        rows = laws.integer()
+        return np.stack([number_rows(rows[:, j])[1] for j in range(laws.outputs)], axis=1)
+    scale = scale_of(polyhedra, laws, tol)
+    return np.stack([_label_near(laws, j, tol, scale) for j in range(laws.outputs)], axis=1)
+
+
+def label_maps(component: NDArray[np.int64]) -> NDArray[np.int64]:
+    """One number for each piece, equal where all outputs follow the same components.
+
+    >>> label_maps(np.array([[0, 0], [0, 1], [0, 0]]))
+    array([0, 1, 0])
+    """
+    return np.unique(component, axis=0, return_inverse=True)[1].ravel().astype(np.int64)
+
+
+def _label_near(laws: Laws, output: int, tol: float, scale: Scale) -> NDArray[np.int64]:
+    slope_scale = np.abs(laws.gradient).max(initial=0.0) or 1.0
+    with np.errstate(over="ignore"):
+        natural = min(slope_scale * scale.unit, np.finfo(np.float64).max)
+    offset_scale = max(np.abs(laws.offset).max(initial=0.0), natural)
+    own = np.column_stack([laws.gradient[:, output], laws.offset[:, output]])
+    tree = scipy.spatial.cKDTree(own / np.append(np.full(own.shape[1] - 1, slope_scale), offset_scale))
+    agree = _Agree(own, 2 * scale.slack(tol), scale)
+    leader = np.full(len(own), -1, dtype=np.int64)
+    for i in range(len(own)):  # Each piece goes to the first law near it that leads a class.
+        if leader[i] < 0:
+            near = np.array(tree.query_ball_point(tree.data[i], tol, p=np.inf), dtype=np.int64)
+            free = near[(leader[near] < 0) & (near != i)]
+            leader[free[agree(i, free)]] = i
+            leader[i] = i
+    return np.unique(leader, return_inverse=True)[1].astype(np.int64)
+
+
+class _Agree:
+    """Whether laws ``(g, o)`` have the same values on the pieces of both, as far as each may be off."""
+
+    def __init__(self, laws: NDArray[np.float64], slack: NDArray[np.float64], scale: Scale) -> None:
+        self.laws, self.slack = laws, slack
+        found = scale.extents
+        # Corners ``(x, 1)``, and rays ``(r, 0)`` as long as the corners are far out.
+        owner = np.concatenate([found.owner, found.ray_owner])
+        ends = np.column_stack([found.rays * scale.reach[found.ray_owner][:, None], np.zeros(len(found.rays))])
+        places = np.concatenate([np.column_stack([found.points, np.ones(len(found.points))]), ends])
+        order = np.argsort(owner, kind="stable")
+        self.places = places[order]
+        self.start = np.searchsorted(owner[order], np.arange(len(laws) + 1))
+
+    def __call__(self, i: int, others: NDArray[np.int64]) -> NDArray[np.bool_]:
+        if not len(others):
+            return np.zeros(0, dtype=bool)
+        change = self.laws[others] - self.laws[i]
+        with np.errstate(all="ignore"):
+            here = np.abs(change @ self.places[self.start[i] : self.start[i + 1]].T).max(axis=1, initial=0.0)
+            good = np.asarray(here <= self.slack[i])
+            rows, which = ranges(self.start[others], self.start[others + 1] - self.start[others])
+            there = np.abs((change[which] * self.places[rows]).sum(axis=1))
+        good[which[~(there <= self.slack[others][which])]] = False
+        return good

@@ -252,14 +252,13 @@ def map_of_pieces(
     *,
     name: str,
     size: int = 320,
-    mark: Array | None = None,
     through: Array | None = None,
 ) -> str:
-    """A function of two variables seen from above, as SVG, with a ring around the point `mark`.
+    """A function of two variables seen from above, as SVG; `name` makes ids unique.
 
-    With more inputs one sees the plane of the first two through `mark`, or `through`; `name` makes ids unique.
+    With more inputs one sees the plane of the first two through a point (default: 0).
     """
-    shapes = polygons(p, low, high, through=mark if through is None else through)
+    shapes = polygons(p, low, high, through=through)
     if not shapes:
         return f'<svg viewBox="0 0 {size} {size}" width="{size}" height="{size}" role="img" aria-label="nothing"/>'
     low, high = (np.broadcast_to(np.asarray(v, dtype=np.float64), 2) for v in (low, high))
@@ -287,7 +286,7 @@ def map_of_pieces(
     edge = 'stroke="#fff" stroke-opacity=".75" stroke-width="1" stroke-linejoin="round"'
     return (
         f'<svg {box} role="img" aria-label="pieces from above"><defs>{"".join(defs)}</defs>'
-        f"<g {edge}>{''.join(drawn)}</g>{_ring(mark, low, high, scale)}</svg>"
+        f"<g {edge}>{''.join(drawn)}</g></svg>"
     )
 
 
@@ -329,15 +328,6 @@ def colour(share: float) -> str:
     first, second = (_rgb(COLOURS[i + k]) for k in (0, 1))
     mixed = (round(a + (b - a) * (place - i)) for a, b in zip(first, second, strict=True))
     return "#" + "".join(f"{c:02x}" for c in mixed)
-
-
-def _ring(mark: Array | None, low: Array, high: Array, scale: Array) -> str:
-    if mark is None:
-        return ""
-    x, y = (mark[0] - low[0]) * scale[0], (high[1] - mark[1]) * scale[1]
-    ring = f'<circle cx="{x:.2f}" cy="{y:.2f}" r="8" fill="none"'
-    # White below red: seen on every colour of the map.
-    return f'{ring} stroke="#fff" stroke-width="6"/>{ring} stroke="#e5352b" stroke-width="3"/>'
 
 
 def _rgb(text: str) -> Iterator[int]:

@@ -25,21 +25,20 @@ from typing import Any
 
 import numpy as np
 import scipy
-from flint import fmpq_mat, nmod_mat
+from flint import nmod_mat
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from cpwl.errors import ConstructionError, LimitError
-from cpwl.exact.integers import integer_rows, number_rows, sides
-from cpwl.exact.rational import fraction_array, from_flint, to_flint, to_float
+from cpwl.exact.integers import homogeneous, integer_rows, number_rows, sides
+from cpwl.exact.rational import exact_matrix, fraction_array, from_flint, pivots, ratios, residues, to_float
 from cpwl.function.bends.table import neighbours
 from cpwl.function.cpwl import CPWL, generators_of
 from cpwl.function.doctor.first_error import in_order
 from cpwl.function.domain import domain_box, is_everything
-from cpwl.function.evaluate import find_pieces
+from cpwl.function.evaluate import find_pieces, inner_points
 from cpwl.function.merge import merge
 from cpwl.function.parts import Laws, Parts
-from cpwl.function.sample import inner_points
 from cpwl.geometry.bodies import stacked
 from cpwl.geometry.polyhedra import Polyhedra, fact, ranges
 from cpwl.geometry.probe import Probe
@@ -66,7 +65,7 @@ class Part:
 
     def laws(self) -> NDArray[np.object_]:
         """The law of the part on every piece of the whole, ``(q, m, n + 1)`` rationals."""
-        own = _fractions(self.function)
+        own = self.function.laws.rational()
         return np.concatenate([own[..., :-1].dot(self.rows), own[..., -1:]], axis=-1)[self.at]
 
 
@@ -135,7 +134,7 @@ def graph_of(p: CPWL) -> Graph:
     every = np.arange(len(c))
     f, g = laws[found.two], laws[found.one]
     top = f[every, :, c] * g[..., -1] - g[every, :, c] * f[..., -1]
-    jump = _fraction(top, f[..., -1] * g[..., -1] * lead[:, None])
+    jump = ratios(top, f[..., -1] * g[..., -1] * lead[:, None])
     return Graph(p.num_pieces, found.one, found.two, plane, sense, jump, rows[first])
 
 
@@ -189,7 +188,7 @@ def _around(graph: Graph, jump: NDArray[np.object_], count: int) -> tuple[NDArra
     what the flow brings to all pieces behind it. A hyperplane is in no condition iff all its numbers are 0.
     """
     rng = np.random.default_rng(0)
-    mixed = _residues(jump).dot(rng.integers(1, _PRIME, jump.shape[1]).astype(object)) % _PRIME
+    mixed = residues(jump, _PRIME).dot(rng.integers(1, _PRIME, jump.shape[1]).astype(object)) % _PRIME
     order, before, edge = _tree(graph)
     flow = rng.integers(0, _PRIME, (len(graph.one), count))
     flow[edge[order[1:]]] = 0
@@ -241,11 +240,6 @@ def _tree(graph: Graph) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[n
     return order.astype(np.int64), before.astype(np.int64), edge
 
 
-def _residues(values: NDArray[np.object_]) -> NDArray[np.object_]:
-    """Rationals modulo the prime; a denominator that it divides gives a wrong number, and so a refusal later."""
-    return np.asarray(np.frompyfunc(lambda v: v.numerator * pow(v.denominator, _PRIME - 2, _PRIME), 1, 1)(values))
-
-
 def _spans(graph: Graph, rest: NDArray[np.object_]) -> list[NDArray[np.object_]]:
     """The spaces that the normals of components span, each once; one in another is taken with it.
 
@@ -271,18 +265,13 @@ def span_of(vectors: NDArray[np.object_]) -> tuple[NDArray[np.object_], NDArray[
     ([[Fraction(1, 1), Fraction(2, 1), Fraction(0, 1)]], array([0]))
     """
     rows = reduced_rows(vectors)
-    return rows, np.array([next(j for j, v in enumerate(row) if v) for row in rows], dtype=np.int64)
+    return rows, np.argmax(rows != 0, axis=1)
 
 
 def reduced_rows(rows: NDArray[np.object_]) -> NDArray[np.object_]:
     """The nonzero rows of the reduced echelon form, as rationals."""
-    reduced, rank = _matrix(rows).rref()
-    table = [[from_flint(reduced[i, j]) for j in range(rows.shape[1])] for i in range(rank)]
-    return np.array(table, dtype=object).reshape(rank, rows.shape[1])
-
-
-def _matrix(entries: NDArray[np.object_]) -> fmpq_mat:
-    return fmpq_mat(*entries.shape, [to_flint(v) for v in entries.ravel()])
+    reduced, rank = exact_matrix(rows).rref()
+    return np.array([from_flint(v) for v in reduced.entries()], dtype=object).reshape(rows.shape)[:rank]
 
 
 # From sets of hyperplanes to functions.
@@ -322,15 +311,15 @@ def slice_of(p: CPWL, rows: NDArray[np.object_], columns: NDArray[np.int64]) -> 
     share = np.array([Fraction(k + 307, 2 * k + 691) for k in range(len(others))], dtype=object)
     ends = None if box is None else np.array(box, dtype=object)[:, others]
     at = share if ends is None else ends[0] + (ends[1] - ends[0]) * share
-    stack, laws = p.polyhedra.integer(), _fractions(p)
+    stack, laws = p.polyhedra.integer(), p.laws.rational()
     body = np.column_stack([stack[:, columns], stack[:, -1] - stack[:, others].dot(at)])
     exact = integer_rows(np.zeros(body.shape), fraction_array(body))
     keep = (exact[:, :-1] != 0).any(axis=1) | (exact[:, -1] < 0)
     exact[~keep, -1] = 1
     polyhedra = stacked(exact, p.polyhedra.start)
     offset = laws[..., -1] + laws[..., others].dot(at)
-    own = _laws(np.concatenate([laws[..., columns], offset[..., None]], axis=-1))
-    made = CPWL.from_parts(Parts(polyhedra, own, None, 0.0))
+    own = homogeneous(np.concatenate([laws[..., columns], offset[..., None]], axis=-1))
+    made = CPWL.from_parts(Parts(polyhedra, Laws.from_integer(own), None, 0.0))
     thick = sorted(inner_points(made, range(made.num_pieces)))
     return merge(made.take(np.array(thick, dtype=np.int64))) if thick else None
 
@@ -400,29 +389,28 @@ def _ranges_contained(p: CPWL, rows: NDArray[np.object_], function: CPWL) -> NDA
 
 def rest_of(p: CPWL, parts: list[Part]) -> CPWL:
     """What is left of a function on its pieces when parts are taken off: continuous, as all of them are."""
-    return _function(p, _fractions(p) - sum(part.laws() for part in parts)) if parts else p
+    return with_laws(p, p.laws.rational() - sum(part.laws() for part in parts), instead=True) if parts else p
 
 
 def _with_slopes(p: CPWL, parts: list[Part]) -> list[Part]:
     """The parts, with what is left of the function: its affine part goes to inputs that parts have, where it can."""
     if not parts:
         raise ConstructionError("the parts of this function cannot be told from its pieces")
-    left = _fractions(p) - sum(part.laws() for part in parts)
+    left = p.laws.rational() - sum(part.laws() for part in parts)
     identity = fraction_array(np.eye(p.dim, dtype=np.int64))
     if (left != left[:1]).any():
-        return [*parts, Part(identity, np.arange(p.dim), _function(p, left), np.arange(p.num_pieces))]
+        return [*parts, Part(identity, np.arange(p.dim), with_laws(p, left, instead=True), np.arange(p.num_pieces))]
     slopes = np.concatenate([part.rows for part in parts])
     basis, law = span_of(slopes)[0], left[0]
     if len(span_of(np.concatenate([basis, law[:, :-1]]))[0]) > len(basis):
         nothing = Polyhedra(np.zeros((0, p.dim)), np.zeros(0), np.zeros(2, dtype=np.int64))
-        affine = CPWL.from_parts(Parts(nothing, _laws(left[:1]), None, 0.0))
+        affine = CPWL.from_parts(Parts(nothing, Laws.from_integer(homogeneous(left[:1])), None, 0.0))
         return [*parts, Part(identity, np.arange(p.dim), affine, np.zeros(p.num_pieces, dtype=np.int64))]
     shares, done, first = _shares(slopes, law[:, :-1]), [], 0
     for part in parts:
         last = first + len(part.rows)
         own = np.column_stack([shares[:, first:last], law[:, -1] * (first == 0)])
-        moved = _function(part.function, _fractions(part.function) + own) if own.any() else part.function
-        done.append(replace(part, function=moved))
+        done.append(replace(part, function=with_laws(part.function, own) if own.any() else part.function))
         first = last
     return done
 
@@ -430,49 +418,18 @@ def _with_slopes(p: CPWL, parts: list[Part]) -> list[Part]:
 def _shares(rows: NDArray[np.object_], slopes: NDArray[np.object_]) -> NDArray[np.object_]:
     """Slopes as combinations of the rows, of as few as they need, the first ones."""
     k = len(rows)
-    reduced, rank = _matrix(np.column_stack([rows.T, slopes.T])).rref()
+    reduced, rank = exact_matrix(np.column_stack([rows.T, slopes.T])).rref()
     shares = np.zeros((len(slopes), k), dtype=object) + Fraction(0)
-    for i in range(rank):
-        pivot = next(j for j in range(k) if reduced[i, j] != 0)
-        for o in range(len(slopes)):
-            shares[o, pivot] = from_flint(reduced[i, k + o])
+    for i, pivot in enumerate(pivots(reduced, rank)):
+        shares[:, pivot] = [from_flint(reduced[i, k + o]) for o in range(len(slopes))]
     return np.asarray(shares)
 
 
 def with_laws(p: CPWL, laws: NDArray[np.object_], *, instead: bool = False) -> CPWL:
     """The function plus an affine one ``(m, n + 1)``; or `instead` its pieces with other laws, ``(q, m, n + 1)``."""
-    return _function(p, laws if instead else _fractions(p) + laws)
-
-
-def _function(p: CPWL, laws: NDArray[np.object_]) -> CPWL:
-    """The pieces of a function with other laws, ``(q, m, n + 1)`` rationals that agree where pieces meet."""
-    known = None if p.known is None else replace(p.known, network=None)
-    mesh = p.mesh
-    if mesh is not None:
-        x = fraction_array(mesh.corners) / mesh.corners[:, -1:]
-        values = np.zeros((len(x), laws.shape[1]), dtype=object) + Fraction(0)
-        for k in range(p.dim + 1):
-            corner = mesh.simplices[:, k]
-            values[corner] = (laws * x[corner][:, None]).sum(axis=2)
-        mesh = replace(mesh, values=to_float(values), exact_values=values)
-    return CPWL.from_parts(Parts(p.polyhedra, _laws(laws), p.domain, 0.0, mesh, known))
-
-
-def _laws(laws: NDArray[np.object_]) -> Laws:
-    """Laws ``(q, m, n + 1)`` of rationals."""
-    whole = np.concatenate([laws, np.full((*laws.shape[:-1], 1), Fraction(1), dtype=object)], axis=-1)
-    rows = integer_rows(np.zeros(0), whole.reshape(-1, whole.shape[-1]))
-    return Laws.from_integer(rows.reshape(whole.shape))
-
-
-def _fractions(p: CPWL) -> NDArray[np.object_]:
-    laws = p.laws.integer()
-    return np.asarray(_fraction(laws[..., :-1], laws[..., -1:]))
+    return p.with_laws(homogeneous(laws if instead else p.laws.rational() + laws))
 
 
 def _primitive(normal: NDArray[np.object_]) -> tuple[int, ...]:
     divisor = math.gcd(*normal)
     return tuple(v // divisor for v in normal)
-
-
-_fraction = np.frompyfunc(Fraction, 2, 1)

@@ -23,7 +23,7 @@ from cpwl.exact.integers import determinant, primitive, ratio_view, sides, signs
 from cpwl.exact.rational import from_flint
 from cpwl.geometry.facets import facets_of, hyperplanes, rows_of
 from cpwl.geometry.generators import MOST, Generators, generators
-from cpwl.geometry.polyhedra import Polyhedra, fact, ranges
+from cpwl.geometry.polyhedra import Polyhedra, Polyhedron, end_to_end, fact, joined, picked, ranges
 from cpwl.geometry.probe import Probe
 
 _LONGEST = 62  # generators that a mask of 64 bits tells apart
@@ -58,8 +58,7 @@ class Bodies:
 
     def take(self, which: NDArray[np.int64]) -> Bodies:
         """Those with the given numbers, in that order."""
-        entry, owner = ranges(self.spans.start[which], np.diff(self.spans.start)[which])
-        start = np.searchsorted(owner, np.arange(len(which) + 1)).astype(np.int64)
+        entry, start = picked(self.spans.start, which)
         return Bodies(self.polyhedra.take(which), Generators(self.places, self.spans.member[entry], start))
 
 
@@ -69,22 +68,21 @@ def stacked(rows: NDArray[np.object_], start: NDArray[np.int64]) -> Polyhedra:
     return Polyhedra(view[:, :-1].copy(), view[:, -1].copy(), start, rows)
 
 
+def body_of(rows: NDArray[np.object_]) -> Polyhedron:
+    """The polyhedron of primitive integer rows ``(a, b)``."""
+    return stacked(rows, np.array([0, len(rows)]))[0]
+
+
 def joined_bodies(parts: Sequence[Bodies]) -> Bodies:
     """Several stacks as one."""
     if len(parts) == 1:
         return parts[0]
-    rows = np.concatenate([part.rows for part in parts])
-    start = _chained([part.polyhedra.start for part in parts])
-    A, b = (np.concatenate([getattr(part.polyhedra, name) for part in parts]) for name in ("A", "b"))
     shift = np.cumsum([0] + [len(part.places) for part in parts])
     member = np.concatenate([part.spans.member + by for part, by in zip(parts, shift[:-1], strict=True)])
-    places, begin = np.concatenate([part.places for part in parts]), _chained([part.spans.start for part in parts])
-    return Bodies(Polyhedra(A, b, start, rows), Generators(places, member, begin))
-
-
-def _chained(starts: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
-    lengths = np.concatenate([np.diff(start) for start in starts])
-    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    spans = Generators(
+        np.concatenate([part.places for part in parts]), member, end_to_end([part.spans.start for part in parts])
+    )
+    return Bodies(joined([part.polyhedra for part in parts]), spans)
 
 
 @fact
@@ -149,16 +147,14 @@ def _solid(polyhedra: Polyhedra, pointed: NDArray[np.bool_], full: bool) -> list
 def _by_generators(bodies: Bodies, number: NDArray[np.int64]) -> tuple[NDArray[np.int64], Bodies]:
     start, begin = bodies.polyhedra.start, bodies.spans.start
     owner = bodies.polyhedra.owner
-    entry, row = ranges(begin[owner], np.diff(begin)[owner])
-    member = bodies.spans.member[entry]
-    tight = sides(bodies.rows, bodies.places, row, member) == 0
+    row, entry = _tight(bodies)
     mask = np.zeros(len(owner), dtype=np.int64)
-    np.bitwise_or.at(mask, row[tight], np.left_shift(np.int64(1), entry[tight] - begin[owner][row[tight]]))
+    np.bitwise_or.at(mask, row, np.left_shift(np.int64(1), entry - begin[owner][row]))
     full = np.left_shift(np.int64(1), np.diff(begin)[owner]) - 1
     inner = np.ones(len(bodies), dtype=bool)
     inner[owner[mask == full]] = False
     corner = np.zeros(len(owner), dtype=bool)
-    corner[row[tight & np.asarray(bodies.places[member, -1] != 0, dtype=bool)]] = True
+    corner[row[np.asarray(bodies.places[bodies.spans.member[entry], -1] != 0, dtype=bool)]] = True
     facet = corner & ~_within_another(mask, corner, start, owner)
     kept = np.flatnonzero(inner)
     rows = np.flatnonzero(facet & inner[owner])
@@ -228,10 +224,7 @@ def irredundant(polyhedra: Polyhedra, inner: NDArray[np.object_]) -> Polyhedra:
         return proposed
     slow = _slim(polyhedra.take(np.array(unsure)))
     bodies = {i: slow[k] for k, i in enumerate(unsure)}
-    parts = [bodies.get(i, proposed[i]) for i in range(len(polyhedra))]
-    start = np.cumsum([0] + [len(part.b) for part in parts]).astype(np.int64)
-    exact = np.concatenate([part.integer() for part in parts])
-    return Polyhedra(np.concatenate([p.A for p in parts]), np.concatenate([p.b for p in parts]), start, exact)
+    return joined([bodies.get(i, proposed[i]).alone() for i in range(len(polyhedra))])
 
 
 def _slim(polyhedra: Polyhedra) -> Polyhedra:

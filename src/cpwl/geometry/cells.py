@@ -10,6 +10,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import and_
 from typing import TypeAlias
 
 _Place: TypeAlias = tuple[int, ...]
@@ -34,6 +36,11 @@ class Cell:
         """Whether anything is left of it."""
         return any(x[-1] > 0 for x, _ in self.rays) or any(x[-1] for x in self.lines)
 
+    @property
+    def is_solid(self) -> bool:
+        """Whether it has an interior: points, and no row that is tight at all of it."""
+        return self.has_point and reduce(and_, (tight for _, tight in self.rays), (1 << self.rows) - 1) == 0
+
 
 def cell_of(rows: Iterable[Sequence[int]], dim: int) -> Cell:
     """The polyhedron of all rows ``(a, -b)``: ``a . x <= b``.
@@ -41,11 +48,7 @@ def cell_of(rows: Iterable[Sequence[int]], dim: int) -> Cell:
     >>> [place for place, _ in cell_of([(-1, 0, 0), (0, -1, 0), (1, 1, -1)], 2).rays]
     [(0, 0, 1), (0, 1, 1), (1, 0, 1)]
     """
-    unit = [tuple(int(i == k) for i in range(dim + 1)) for k in range(dim + 1)]
-    cell = cut(Cell((), tuple(unit), 0), tuple(-v for v in unit[-1]))  # w >= 0
-    for row in rows:
-        cell = cut(cell, tuple(row))
-    return Cell(tuple(sorted(cell.rays)), cell.lines, cell.rows)
+    return cone_of([(0,) * dim + (-1,), *rows], dim + 1)  # w >= 0
 
 
 def cone_of(rows: Iterable[Sequence[int]], dim: int) -> Cell:
@@ -58,6 +61,12 @@ def cone_of(rows: Iterable[Sequence[int]], dim: int) -> Cell:
     for row in rows:
         cell = cut(cell, tuple(row))
     return Cell(tuple(sorted(cell.rays)), cell.lines, cell.rows)
+
+
+def spanned_by(places: Iterable[Sequence[int]], rows: Sequence[Sequence[int]]) -> Cell:
+    """The cell of these rows, that of infinity included, whose corners and rays are known; it has no lines."""
+    tight = [(tuple(x), sum(1 << k for k, row in enumerate(rows) if not _dot(row, x))) for x in places]
+    return Cell(tuple(tight), (), len(rows))
 
 
 def cut(cell: Cell, row: _Place) -> Cell:
@@ -96,7 +105,7 @@ def _cut_line(cell: Cell, row: _Place, along: _Place, bit: int) -> Cell:
     return Cell((*rays, (along, bit - 1)), tuple(lines), cell.rows + 1)
 
 
-def _dot(row: _Place, place: _Place) -> int:
+def _dot(row: Sequence[int], place: Sequence[int]) -> int:
     return sum(a * x for a, x in zip(row, place, strict=True))
 
 

@@ -11,13 +11,14 @@ import itertools
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, reduce
-from operator import and_, mul
+from functools import cached_property
+from operator import mul
 from typing import Any
 
 import numpy as np
 from flint import fmpq_mat, fmpz_mat
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from cpwl.errors import ConstructionError, LimitError
 from cpwl.exact.integers import primitive, signs_at
@@ -134,7 +135,7 @@ def from_simplices(corners: NDArray[np.object_], simplices: NDArray[np.int64]) -
     return _assemble(corners, lists, pairs)
 
 
-_PAIRS = 10**7  # of faces of cells: some ten seconds
+_PAIRS = 10**7  # of a face and one that contains it, or of facets of one face: some ten seconds
 
 
 def from_cells(
@@ -142,46 +143,73 @@ def from_cells(
 ) -> Complex:
     """The complex of cells that meet face to face, each given by its generators and its facets, infinity included.
 
-    The faces of a cell are the intersections of its facets.
+    Faces are numbered in the order of the first cells that have them.
     """
     n = generators.shape[1] - 1
-    number: list[dict[frozenset[int], int]] = [{} for _ in range(n)]
-    pairs: dict[tuple[int, int], set[tuple[int, int]]] = {t: set() for t in itertools.combinations(range(n + 1), 2)}
-    rank: dict[frozenset[int], int] = {}
-    work = 0
-    for i, cell in enumerate(cells):
-        own = _closure([frozenset(f) for f in facets[i]])
-        work += len(own) ** 2 // 2
-        if work > _PAIRS:
-            raise LimitError(
-                f"the pieces have too many faces: comparing those of {i + 1} of {len(cells)} cells in R^{n} takes more "
-                f"than {_PAIRS:,} pairs"
-            )
-        for face in own:
-            if face not in rank:
-                rank[face] = fmpz_mat([[int(v) for v in generators[g]] for g in sorted(face)]).rank() - 1
-        ranked = sorted(own, key=lambda face: (rank[face], sorted(face)))
-        places = [(rank[f], number[rank[f]].setdefault(f, len(number[rank[f]])), f) for f in ranked]
-        places.append((n, i, frozenset(cell)))
-        for (d, a, low), (e, b, high) in itertools.combinations(places, 2):
-            if d < e and low < high:
-                pairs[d, e].add((a, b))
-    lists = [[tuple(sorted(face)) for face in table] for table in number]
+    faces, inside = _faces(n, [[frozenset(facet) for facet in own] for own in facets])
+    lists, place = list[list[tuple[int, ...]]](), list[NDArray[np.int64]]()
+    for d in range(n):
+        first = np.minimum.reduceat(inside[d, n].indices, inside[d, n].indptr[:-1]).tolist()
+        members = [tuple(sorted(face)) for face in faces[d]]
+        order = sorted(range(len(members)), key=lambda k: (first[k], members[k]))
+        lists.append([members[k] for k in order])
+        place.append(np.argsort(order))
     lists.append([tuple(sorted(cell)) for cell in cells])
-    arrays = {key: np.array(sorted(found), dtype=np.int64).reshape(-1, 2) for key, found in pairs.items()}
-    return _assemble(generators, lists, arrays)
+    place.append(np.arange(len(cells)))
+    pairs = {}
+    for (d, e), matrix in inside.items():
+        low, high = matrix.nonzero()
+        both = np.stack([place[d][low], place[e][high]], axis=1)
+        pairs[d, e] = both[np.lexsort(both.T[::-1])]
+    return _assemble(generators, lists, pairs)
 
 
-def _closure(facets: list[frozenset[int]]) -> set[frozenset[int]]:
-    """All nonempty intersections of facets."""
-    found, waiting = set(facets), list(facets)
-    while waiting:
-        face = waiting.pop()
-        for facet in facets:
-            meet = face & facet
-            if meet and meet not in found:
-                found.add(meet)
-                waiting.append(meet)
+def _faces(
+    n: int, facets: list[list[frozenset[int]]]
+) -> tuple[list[list[frozenset[int]]], dict[tuple[int, int], csr_array[Any, tuple[int, int]]]]:
+    """The faces of each dimension below `n`, and ``inside[d, e]``: not 0 where one of `d` is part of one of `e`.
+
+    The facets of a face are its largest intersections with the other facets of a face above it: each face is looked at
+    once, however many cells have it. What contains what is a product of what is a facet of what.
+    """
+    faces: list[list[frozenset[int]]] = [[] for _ in range(n)]
+    inside: dict[tuple[int, int], csr_array[Any, tuple[int, int]]] = {}
+    above, work = facets, 0
+    for d in range(n - 1, -1, -1):
+        number: dict[frozenset[int], int] = {}
+        below: list[list[frozenset[int]]] = []
+        for own in above:
+            for face in own:
+                if number.setdefault(face, len(number)) == len(below):
+                    below.append(_largest([face & other for other in own if other is not face]) if d else [])
+                    work += len(own) ** 2 // 2
+            if work > _PAIRS:
+                raise _too_many_faces(len(facets), n)
+        faces[d] = list(number)
+        place = np.array([number[face] for own in above for face in own], dtype=np.int64)
+        start = np.cumsum([0, *map(len, above)])
+        ones = np.ones(len(place), dtype=np.int64)
+        inside[d, d + 1] = csr_array(csr_array((ones, place, start), shape=(len(above), len(number))).T)
+        for e in range(d + 2, n + 1):
+            inside[d, e] = csr_array((inside[d, d + 1] @ inside[d + 1, e]).sign())
+            work += inside[d, e].nnz
+        if work > _PAIRS:
+            raise _too_many_faces(len(facets), n)
+        above = below
+    return faces, inside
+
+
+def _too_many_faces(cells: int, n: int) -> LimitError:
+    return LimitError(f"the pieces have too many faces: {cells} cells in R^{n} have more than {_PAIRS:,} pairs of them")
+
+
+def _largest(sets: list[frozenset[int]]) -> list[frozenset[int]]:
+    """Those that are part of no other."""
+    distinct = sorted(set(sets), key=len, reverse=True)
+    found: list[frozenset[int]] = []
+    for one in distinct:
+        if one and not any(one < other for other in found):
+            found.append(one)
     return found
 
 
@@ -279,7 +307,7 @@ def _cells(polyhedra: Polyhedra) -> list[_Cell]:
         waiting = [_Cell(i, (infinity, *own), cell_of([[-v for v in row] for row in own], polyhedra.dim))]
         while waiting:
             cell = waiting.pop()
-            if not _is_solid(cell.body):
+            if not cell.body.is_solid:
                 continue
             if not cell.body.lines:
                 cells.append(cell)
@@ -292,11 +320,6 @@ def _cells(polyhedra: Polyhedra) -> list[_Cell]:
     if not cells:
         raise ConstructionError("no piece has an interior")
     return cells
-
-
-def _is_solid(body: Cell) -> bool:
-    """Whether it has an interior: points, and no row that is tight at all of it."""
-    return body.has_point and reduce(and_, (tight for _, tight in body.rays), (1 << body.rows) - 1) == 0
 
 
 def _half(cell: _Cell, h: _Vector) -> _Cell:
@@ -383,7 +406,7 @@ def _overlap(one: _Cell, two: _Cell, row: _Vector) -> bool:
         found = ([sign * (h[k] * r - row[k] * v) for v, r in zip(h, row, strict=True)] for h in rows)
         return [h[:k] + h[k + 1 :] for h in found if any(h)]
 
-    return _is_solid(cell_of(on_facet([*one.facets, *two.facets]), len(row) - 2))
+    return cell_of(on_facet([*one.facets, *two.facets]), len(row) - 2).is_solid
 
 
 def _dot(a: _Vector, b: _Vector) -> int:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
 
-from cpwl.exact.integers import number_rows, primitive, sign
+from cpwl.exact.integers import in_order, linked, number_rows, primitive, sign
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron, fact
 from cpwl.geometry.probe import Probe
 
@@ -63,12 +62,7 @@ def _clusters(rows: NDArray[np.float64], tol: float) -> NDArray[np.int64]:
     """
     _, first, place = np.unique(np.round(rows / (tol / 2)), axis=0, return_index=True, return_inverse=True)
     pairs = scipy.spatial.cKDTree(rows[first]).query_pairs(10 * tol, output_type="ndarray")
-    graph = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(len(first), len(first)))
-    label = scipy.sparse.csgraph.connected_components(graph, directed=False)[1][place.ravel()]
-    order = np.unique(label, return_index=True)[1]
-    number = np.empty(len(order), dtype=np.int64)
-    number[np.argsort(order)] = np.arange(len(order))
-    return np.asarray(number[label])
+    return in_order(linked(pairs, len(first))[place.ravel()])
 
 
 def facets_of(polyhedra: Polyhedra, planes: Hyperplanes, i: int, probe: Probe) -> list[Facet]:
@@ -82,31 +76,34 @@ def facets_of(polyhedra: Polyhedra, planes: Hyperplanes, i: int, probe: Probe) -
 
 
 def redundant_rows(
-    polyhedra: Polyhedra, planes: Hyperplanes, facets: list[Facet], probe: Probe
+    polyhedra: Polyhedra,
+    planes: Hyperplanes,
+    facets: list[Facet],
+    probe: Probe,
+    closest: Callable[[int], NDArray[Any] | None] | None = None,
 ) -> list[tuple[int, NDArray[Any]]]:
     """The rows of a polyhedron that the rows of its facets imply, each with the point of it that comes closest.
 
-    For float data a row without a facet of its own may still cut something off; within `tol` it must not.
+    For float data a row without a facet of its own may still cut something off; within `tol` it must not. `closest`, if
+    it is known, has that point for a row.
     """
     if not facets:
         return []
     i, own = facets[0].piece, {f.row for f in facets}
     twins = {(planes.number[f.row], planes.side[f.row]): f.point for f in facets}
     body = rows_of(polyhedra, sorted(own))
+    closest = closest or (lambda r: probe.bound_at(body, rows_of(polyhedra, [r])))
     found = []
     for r in range(int(polyhedra.start[i]), int(polyhedra.start[i + 1])):
-        if r in own:
-            continue
         point = twins.get((planes.number[r], planes.side[r]))
-        if point is None:
-            point = probe.bound_at(body, rows_of(polyhedra, [r]))
-        if point is not None:
+        point = closest(r) if point is None else point
+        if r not in own and point is not None:
             found.append((r, point))
     return found
 
 
-def rows_of(polyhedra: Polyhedra, rows: Sequence[int]) -> Polyhedron:
-    """The polyhedron of some rows of a stack."""
+def rows_of(polyhedra: Polyhedra | Polyhedron, rows: Sequence[int]) -> Polyhedron:
+    """The polyhedron of some rows of a stack, or of another one."""
     which = np.asarray(rows, dtype=np.int64)
     exact = None if polyhedra.exact is None else polyhedra.exact[which]
     return Polyhedron(polyhedra.A[which], polyhedra.b[which], exact)
@@ -131,8 +128,7 @@ class FacetCover:
 
     def closed(self, body: Polyhedron) -> Polyhedron:
         """The same with row 0 as an equation."""
-        exact = None if body.exact is None else body.exact[:1]
-        return _join(body, _negative(Polyhedron(body.A[:1], body.b[:1], exact)))
+        return body.meet(rows_of(body, [0]).opposite())
 
     def uncovered(
         self, facet: Facet, candidates: list[int], more: Sequence[list[int]] = ()
@@ -153,12 +149,12 @@ class FacetCover:
             rest = [k for k in left if k != j]
             for r in every[j]:
                 row = rows_of(self.polyhedra, [r])
-                outside = _join(body, _negative(row))
+                outside = body.meet(row.opposite())
                 beyond = self.probe.interior(outside, on=[0])
                 if beyond is None:
                     continue
                 waiting.append((outside, beyond, rest))
-                body = _join(body, row)
+                body = body.meet(row)
                 if self.probe.interior(body, on=[0]) is None:
                     break
         return None
@@ -170,14 +166,3 @@ class FacetCover:
     def _holds(self, rows: list[int], x: NDArray[Any]) -> bool:
         """Roughly whether the rows hold at `x`: only for choosing which candidate to try first."""
         return bool((self.polyhedra.A[rows] @ np.asarray(x, dtype=np.float64) <= self.polyhedra.b[rows]).all())
-
-
-def _negative(row: Polyhedron) -> Polyhedron:
-    return Polyhedron(-row.A, -row.b, None if row.exact is None else -row.exact)
-
-
-def _join(one: Polyhedron, two: Polyhedron) -> Polyhedron:
-    exact = None
-    if one.exact is not None and two.exact is not None:
-        exact = np.concatenate([one.exact, two.exact])
-    return Polyhedron(np.concatenate([one.A, two.A]), np.concatenate([one.b, two.b]), exact)

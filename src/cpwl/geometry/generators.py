@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from cpwl.exact.integers import primitive, ratio_view, rounding, sign, unit_view
 from cpwl.geometry.facets import Hyperplanes, hyperplanes
-from cpwl.geometry.polyhedra import Polyhedra, fact
+from cpwl.geometry.polyhedra import Polyhedra, Polyhedron, fact
 
 MOST = 6000  # sets of planes to try for one polyhedron: a few milliseconds; beyond, linear programs
 _SMALL = 5  # dimensions in which floats say beforehand which planes meet outside
@@ -91,8 +91,7 @@ def corners_of(rows: NDArray[np.object_]) -> NDArray[np.object_]:
     [[0, 0, 1], [0, 1, 0], [1, 0, 0]]
     """
     view = unit_view(rows)
-    stack = Polyhedra(view[:, :-1], view[:, -1], np.array([0, len(rows)], dtype=np.int64), rows)
-    found = generators(stack)
+    found = generators(Polyhedron(view[:, :-1], view[:, -1], rows).alone())
     return np.asarray(found.places[found.member])
 
 

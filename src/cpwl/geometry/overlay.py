@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.exact.integers import primitive, sides
-from cpwl.geometry.bodies import Bodies, joined_bodies, solid_among, stacked
-from cpwl.geometry.generators import box_pairs, boxes_around
+from cpwl.geometry.bodies import Bodies, body_of, joined_bodies, solid_among, stacked
+from cpwl.geometry.generators import Generators, box_pairs, boxes_around
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron, ranges
 
 _BLOCK = 1 << 17  # pairs at a time
@@ -59,6 +59,7 @@ def cut_pairs(first: Bodies, second: Bodies, one: NDArray[np.int64], two: NDArra
     apart = parted | parted_too
     needs_mine, needs_yours = (np.zeros(len(one), dtype=bool) for _ in range(2))
     needs_mine[my_pair[mine_needed]] = True
+    needs_mine[~second.known[two]] = True  # it may have redundant rows, or no interior
     needs_yours[your_pair[yours_needed]] = True
     whole = np.flatnonzero(~apart & ~needs_yours)  # inside the other: nothing is cut off
     other = np.flatnonzero(~apart & needs_yours & ~needs_mine)
@@ -118,67 +119,25 @@ def split(bodies: Bodies, forms: NDArray[np.object_]) -> Sided:
 
     A form that vanishes on all of a body leaves it on side -1.
     """
-    rows = np.column_stack([forms[:, :-1], -forms[:, -1:]]) if len(forms) else forms
-    begin, count = bodies.spans.start, len(bodies)
-    entry, owner = ranges(begin[:-1], np.diff(begin))
-    signs = sides(rows, bodies.places, owner, bodies.spans.member[entry])
-    up, down = np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
-    up[owner[signs > 0]] = True
-    down[owner[signs < 0]] = True
-    constant = ~np.asarray((forms[:, :-1] != 0).any(axis=1), dtype=bool)
-    unknown = ~bodies.known
-    up[unknown], down[unknown] = True, True
-    up[constant] = np.asarray(forms[constant, -1] > 0, dtype=bool)
-    down[constant] = ~up[constant]
-    below, above, both = np.flatnonzero(~up), np.flatnonzero(up & ~down), np.flatnonzero(up & down)
-    number, side = [below, above], [np.full(len(below), -1), np.full(len(above), 1)]
-    parts = [bodies.take(below), bodies.take(above)]
-    for sense in (-1, 1):
-        half = _half(bodies.take(both), -sense * rows[both])
-        number.append(both[half[0]])
-        side.append(np.full(len(half[0]), sense))
-        parts.append(half[1])
-    every, sign_of = np.concatenate(number), np.concatenate(side)
-    order = np.lexsort((sign_of, every))
-    return Sided(every[order], sign_of[order], joined_bodies(parts).take(order))
-
-
-def _half(bodies: Bodies, rows: NDArray[np.object_]) -> tuple[NDArray[np.int64], Bodies]:
-    """What one more row leaves of each body, as far as that has an interior."""
-    polyhedra = bodies.polyhedra
-    own = np.concatenate([polyhedra.owner, np.arange(len(bodies))])
-    order = np.argsort(own, kind="stable")
-    start = polyhedra.start + np.arange(len(bodies) + 1)
-    from_both = np.concatenate([bodies.rows, rows])[order]
-    return solid_among(stacked(primitive(from_both), start), bodies.known)
+    flat = ~np.asarray((forms[:, :-1] != 0).any(axis=1), dtype=bool)
+    alone, some = np.flatnonzero(flat), np.flatnonzero(~flat)
+    rows = primitive(np.column_stack([forms[some, :-1], -forms[some, -1:]]))
+    both = np.tile(some, 2)
+    kept, cells = cut_by(bodies, both, stacked(np.concatenate([rows, -rows]), np.arange(len(both) + 1)))
+    number = np.concatenate([alone, both[kept]])
+    side = np.concatenate([np.where(forms[alone, -1] > 0, 1, -1), np.where(kept < len(some), -1, 1)])
+    order = np.lexsort((side, number))
+    return Sided(number[order], side[order], joined_bodies([bodies.take(alone), cells]).take(order))
 
 
 def cut_by(bodies: Bodies, number: NDArray[np.int64], walls: Polyhedra) -> tuple[NDArray[np.int64], Bodies]:
     """What polyhedron `k` of `walls` leaves of body ``number[k]``, where that has an interior: which `k`, and what."""
-    row, pair, needed, parted = _needed(bodies, number, walls, np.arange(len(walls)))
-    use = needed & ~parted[pair]
-    some = np.zeros(len(walls), dtype=bool)
-    some[pair[use]] = True
-    whole, cut = np.flatnonzero(~parted & ~some), np.flatnonzero(~parted & some)
-    place = np.full(len(walls), -1, dtype=np.int64)
-    place[cut] = np.arange(len(cut))
-    start = bodies.polyhedra.start
-    own, owner = ranges(start[number[cut]], np.diff(start)[number[cut]])
-    assert walls.exact is not None
-    every = np.concatenate([owner, place[pair[use]]])
-    order = np.argsort(every, kind="stable")
-    rows = np.concatenate([bodies.rows[own], walls.exact[row[use]]])[order]
-    first = np.searchsorted(every[order], np.arange(len(cut) + 1)).astype(np.int64)
-    kept, parts = solid_among(stacked(rows, first), bodies.known[number[cut]])
-    found = np.concatenate([whole, cut[kept]])
-    final = np.argsort(found, kind="stable")
-    return found[final], joined_bodies([bodies.take(number[whole]), parts]).take(final)
+    none = np.zeros((0, walls.dim + 1), dtype=object)
+    unknown = Generators(none, number[:0], np.zeros(len(walls) + 1, dtype=np.int64))
+    found = cut_pairs(bodies, Bodies(walls, unknown), number, np.arange(len(walls)))
+    return found.two, found.cells
 
 
 def repeated(body: Polyhedron, count: int) -> Polyhedra:
     """The same polyhedron so many times."""
-    rows = primitive(body.integer())
-    again = np.tile(np.arange(len(rows)), count)
-    start = np.arange(count + 1, dtype=np.int64) * len(rows)
-    one = stacked(rows, np.array([0, len(rows)], dtype=np.int64))
-    return Polyhedra(one.A[again], one.b[again], start, rows[again])
+    return body_of(primitive(body.integer())).alone().take(np.zeros(count, dtype=np.int64))

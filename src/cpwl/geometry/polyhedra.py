@@ -83,6 +83,18 @@ class Polyhedron:
         """Rows ``(a, b)`` as integers, each up to a positive factor."""
         return self.exact if self.exact is not None else integer_rows(np.column_stack([self.A, self.b]))
 
+    def meet(self, other: Polyhedron | None) -> Polyhedron:
+        """The intersection with another one; None is all of R^n."""
+        return self if other is None else Polyhedron(*_rows_of_all([self, other]))
+
+    def opposite(self) -> Polyhedron:
+        """The same rows in the other sense."""
+        return Polyhedron(-self.A, -self.b, None if self.exact is None else -self.exact)
+
+    def alone(self) -> Polyhedra:
+        """A stack of nothing else."""
+        return Polyhedra(self.A, self.b, np.array([0, len(self.b)]), self.exact)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Polyhedra:
@@ -185,11 +197,23 @@ class Polyhedra:
         which = np.asarray(which, dtype=np.int64)
         if np.array_equal(which, np.arange(len(self))):
             return self
-        lengths = np.diff(self.start)[which]
-        start = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        rows = np.repeat(self.start[which] - start[:-1], lengths) + np.arange(start[-1])
-        exact = None if self.exact is None else self.exact[rows]
-        return Polyhedra(self.A[rows], self.b[rows], start, exact)
+        rows, start = picked(self.start, which)
+        return Polyhedra(self.A[rows], self.b[rows], start, None if self.exact is None else self.exact[rows])
+
+
+def joined(stacks: Sequence[Polyhedra]) -> Polyhedra:
+    """Several stacks as one, with integers if one of them has any."""
+    A, b, exact = _rows_of_all(stacks)
+    return Polyhedra(A, b, end_to_end([stack.start for stack in stacks]), exact)
+
+
+def _rows_of_all(
+    parts: Sequence[Polyhedron | Polyhedra],
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.object_] | None]:
+    exact = None
+    if any(part.exact is not None for part in parts):
+        exact = np.concatenate([part.integer() for part in parts])
+    return np.concatenate([part.A for part in parts]), np.concatenate([part.b for part in parts]), exact
 
 
 @fact
@@ -315,3 +339,18 @@ def ranges(start: NDArray[np.int64], length: NDArray[np.int64]) -> tuple[NDArray
     owner = np.repeat(np.arange(len(start)), length)
     first = np.cumsum(length) - length
     return np.arange(len(owner)) + (start - first)[owner], owner
+
+
+def picked(start: NDArray[np.int64], which: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The groups ``start[i]:start[i + 1]`` with these numbers: all their entries, and where each group begins now.
+
+    >>> picked(np.array([0, 2, 3, 7]), np.array([2, 0]))
+    (array([3, 4, 5, 6, 0, 1]), array([0, 4, 6]))
+    """
+    length = np.diff(start)[which]
+    return ranges(start[which], length)[0], np.concatenate([[0], np.cumsum(length)]).astype(np.int64)
+
+
+def end_to_end(starts: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+    """Where the groups of several families begin, one family after the other."""
+    return np.concatenate([[0], np.cumsum(np.concatenate([np.diff(start) for start in starts]))]).astype(np.int64)

@@ -47,8 +47,7 @@ class Probe:
             return _inside_interval(polyhedron.integer(), on)
         wide = self._inflated(polyhedron, on)
         lp = self._load(wide.A, wide.b)
-        objective = np.zeros(polyhedron.dim + 1)
-        objective[-1] = 1.0
+        objective = np.append(np.zeros(polyhedron.dim), 1.0)
         if self.tol:
             return self._wide_enough(lp.maximize(objective), wide, objective)
         exact = self._proposed(lp, objective, polyhedron, on)
@@ -101,9 +100,7 @@ class Probe:
     def box(self, polyhedron: Polyhedron) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The corners of a bounding box, in floats and a little wide; infinite where there is no bound."""
         unit = np.eye(polyhedron.dim)
-        if self._rough is None:
-            self._rough = Probe(1e-9, self._known)
-        best = np.array([value for value, _ in self._rough.maxima(polyhedron, [*unit, *-unit])])
+        best = np.array([value for value, _ in self._in_floats().maxima(polyhedron, [*unit, *-unit])])
         best += 1e-6 * (self.unit + np.where(np.isfinite(best), np.abs(best), 0.0))
         return -best[polyhedron.dim :], best[: polyhedron.dim]
 
@@ -124,12 +121,11 @@ class Probe:
         >>> round(Probe(1e-9).width(Polyhedron.from_rows([[1, 0], [0, 1], [0, -1]], [0, 0.25, 0]), on=[0]), 6)
         0.25
         """
-        if self._rough is None:
-            self._rough = Probe(1e-9, self._known)
-        wide = self._rough._inflated(Polyhedron(polyhedron.A, polyhedron.b), on)
+        rough = self._in_floats()
+        wide = rough._inflated(Polyhedron(polyhedron.A, polyhedron.b), on)
         upwards = np.append(np.zeros(polyhedron.dim), 1.0)
         try:
-            found = self._rough._load(wide.A, wide.b).propose(upwards)
+            found = rough._load(wide.A, wide.b).propose(upwards)
         except SolverError:
             return 0.0
         return 2 * max(float(found.point[-1]), 0.0) if found.status == "optimal" else 0.0
@@ -155,6 +151,10 @@ class Probe:
         value, point = self.maximum(polyhedron, rows.A[k])
         slack = self.tol * np.abs(rows.A[k]).sum() * (self.unit + np.abs(point).max(initial=0.0))
         return point if value <= rows.b[k] + slack else None
+
+    def _in_floats(self) -> Probe:
+        self._rough = self._rough or Probe(1e-9, self._known)
+        return self._rough
 
     def _exact_maximum(self, lp: LinearProgram, rows: NDArray[np.object_], objective: Any) -> tuple[Any, NDArray[Any]]:
         best = lp.maximize_exactly(rows, objective)

@@ -1,6 +1,6 @@
-"""Files and objects of other programs, in and out: one chapter for each format, with its reader and its writer.
+"""Readers and writers for files and objects of other programs, one module for each format.
 
-`read` and `write` take any file, by the ending of its name; `from_*` and `to_*` have the options of one format each.
+`read` and `write` select the format by the file name; `from_*` and `to_*` have the options of one format each.
 """
 
 from __future__ import annotations

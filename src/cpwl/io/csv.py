@@ -45,12 +45,12 @@ def from_csv(
 ) -> CPWL:
     """Read a table from a CSV file: one point on each line, or a matrix with its axes in the first row and column.
 
-    One input: breakpoints, straight between them. Several: where the points are a full grid, its cells are cut into
-    simplices (Kuhn); otherwise they are triangulated (Delaunay). The function is not defined beyond the points.
+    With one input, the points are breakpoints of a linear interpolant. With several inputs, a full grid is cut into
+    simplices (Kuhn), and other points are triangulated (Delaunay). The function is not defined beyond the points.
     Numbers are decimals (0.1 is one tenth) or "p/q". A first line that is not numbers has the names of the columns,
     with units in brackets (``speed [rpm]``); the function keeps them (`CPWL.named`).
-    Columns are separated by commas, semicolons, tabs or spaces, and ``#`` starts a remark.
-    A file of pieces, as `to_csv` writes it, is read as that.
+    Columns are separated by commas, semicolons, tabs or spaces, and ``#`` starts a comment.
+    A file of pieces, as `to_csv` writes it, is recognized.
 
     Parameters
     ----------
@@ -164,7 +164,9 @@ def _of_matrix(lines: _Lines) -> CPWL:
             )
         rows.append([number(word, line, i) for i, word in enumerate(words, start=1)])
     if len(rows) < 2 or len(across) < 2:
-        raise InputError("a matrix has a line with one axis and then at least two lines, with two values or more each")
+        raise InputError(
+            "a matrix needs a first line with one axis, and at least two further lines with two or more values each"
+        )
     table = np.array(rows, dtype=object)
     for axis, what in ((table[:, 0], "column"), (np.array(across, dtype=object), "row")):
         if not _in_order(axis):
@@ -315,7 +317,7 @@ def to_csv(p: CPWL, path: str | os.PathLike[str]) -> None:
     p : CPWL
         The function. Its numbers are written exactly; an asserted domain and a tolerance are not in the file.
     path : path-like
-        The file; what is there is replaced when the new file is complete.
+        The file. An existing file is replaced when the new one is complete.
     """
     check_argument(p, CPWL, "to_csv")
     check_path(path, "to_csv")
@@ -375,7 +377,7 @@ def _function_of_pieces(lines: list[list[str]], tol: float | None) -> CPWL:
             if line[1] == "row":
                 rows.append(numbers)
             elif laws.setdefault(_output(line[2], outputs), numbers) is not numbers:
-                raise InputError(f"line {place} gives output {line[2]} of piece {line[0]} another law")
+                raise InputError(f"line {place} defines a second law for output {line[2]} of piece {line[0]}")
         except (ValueError, InputError) as error:
             said = str(error) or f"`{','.join(line)[:60]}` is neither a row nor a law of {counted(width - 4, 'input')}"
             raise InputError(f"line {place}: {said}", line=place) from None
@@ -430,7 +432,7 @@ def _pieces(p: CPWL) -> list[dict[str, Any]]:
 def to_dataframe(p: CPWL) -> pandas.DataFrame:
     """The pieces as a pandas DataFrame, one row for each: ``A``, ``b``, ``gradient`` and ``offset`` hold arrays.
 
-    Exact data is arrays of `Fraction`. ``CPWL.from_pieces(*(list(frame[name]) for name in frame))`` is the way back.
+    Exact data are arrays of `Fraction`. ``CPWL.from_pieces(*(list(frame[name]) for name in frame))`` reads it back.
 
     Parameters
     ----------

@@ -99,7 +99,7 @@ def read(path: str | os.PathLike[str], **options: Any) -> CPWL | Network:
     CPWL(R^1 -> R^1, 1 piece, 1 component, exact)
     """
     check_path(path, "read")
-    door = reader_of(path)
+    door = recognized(path) or _door(path, "read")
     reader = door.function()
     _check_options(door, reader, options)
     found: CPWL | Network = reader(path, **options)
@@ -132,11 +132,6 @@ def write(value: CPWL | Network | Compiled, path: str | os.PathLike[str], **opti
     writer = door.function()
     _check_options(door, writer, options)
     writer(value, path, **options)
-
-
-def reader_of(path: str | os.PathLike[str]) -> Door:
-    """The reader of a file, by its ending, or by what is in it; `InputError` with those there are if neither says."""
-    return recognized(path) or _door(path, "read")
 
 
 def recognized(path: str | os.PathLike[str]) -> Door | None:

@@ -306,7 +306,11 @@ class _Reader:
             except InputError as error:
                 raise self.refuse(str(error), at) from None
         if kind == "name":
-            return self.call(word, at) if self.word == "(" and self.kind == "sign" else _variable(word)
+            return (
+                self.call(word, at)
+                if self.word == "(" and self.kind == "sign"
+                else Affine(((word, Fraction(1)),), _ZERO)
+            )
         if kind == "sign" and word == "(":
             with_brackets = self.inside(at)
             part = self.sum()
@@ -339,10 +343,6 @@ class _Reader:
             wanted = str(least) if least == most else f"at least {least}"
             raise self.refuse(f"`{name}` takes {wanted} arguments, not {len(arguments)}", at)
         return make(arguments)
-
-
-def _variable(name: str) -> Affine:
-    return Affine(((name, Fraction(1)),), Fraction(0))
 
 
 def _constant(part: Expression) -> Fraction | None:

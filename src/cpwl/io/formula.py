@@ -194,7 +194,7 @@ class Formula:
 
     @classmethod
     def from_text(cls, text: str, *, variables: Sequence[str] | None = None) -> Formula:
-        """The formula that a text writes down, as `parse` reads it."""
+        """Parse a text, as `parse` does."""
         if not isinstance(text, str):
             raise InputError(f"a formula is a string, not a {type(text).__name__}")
         outputs = read_formula(text)
@@ -216,7 +216,7 @@ class Formula:
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str], *, variables: Sequence[str] | None = None) -> Formula:
-        """The formula in a text file; ``#`` starts a remark."""
+        """Read a formula from a text file; ``#`` starts a comment."""
         check_path(path, "from_file")
         with reading(path):
             return cls.from_text(read_text(path), variables=variables)
@@ -229,7 +229,7 @@ class Formula:
 
     @within_float64()
     def network(self) -> Network:
-        """The network that computes the formula as it stands, without looking for its pieces."""
+        """The network of the formula as written; its pieces are not computed."""
         return simplify(network_of_expressions(self.outputs, self.variables))
 
 
@@ -240,18 +240,18 @@ def parse(
     domain: Domain = None,
     box: tuple[Any, Any] | None = None,
 ) -> CPWL:
-    """The function that a formula writes down, exactly.
+    """Parse a formula into a function, exactly.
 
-    There are numbers, variables, ``+``, ``-``, products with constants, quotients by them, and `abs`, `relu`,
-    ``clip(x, low, high)``, `max` and `min`; several outputs stand between commas. Numbers are decimal: 0.1 is one
-    tenth, and 1/3 one third. Nothing is evaluated as a program.
+    A formula has numbers, variables, ``+``, ``-``, products with constants, quotients by constants, and `abs`, `relu`,
+    ``clip(x, low, high)``, `max` and `min`; commas separate several outputs. Numbers are decimals: 0.1 is one
+    tenth, and 1/3 is one third. The text is never evaluated as a program.
 
     Parameters
     ----------
     text
         The formula.
     variables
-        The names of the inputs, in order. By default those in the formula, sorted, numbers in them by size: x2 before
+        The names of the inputs, in order. By default the names in the formula, sorted, with numbers by size: x2 before
         x10.
     domain, box
         Where: ``(A, b)`` for ``A x <= b``, or ``(low, high)`` for a box; all of R^n if neither is given.
@@ -264,7 +264,7 @@ def parse(
     Raises
     ------
     InputError
-        Where the text is no formula of this kind, with the place.
+        If the text is not such a formula; the message names the position.
 
     >>> p = parse("max(min(x + 2*y - 1, 3), -x)")
     >>> p

@@ -52,14 +52,14 @@ def from_regions(
     regions
         For each region its half-spaces and its law.
     names
-        What they are called there: ``{"A": .., "b": .., "gradient": .., "offset": ..}`` for ``A x <= b`` and
+        The names of the fields: ``{"A": .., "b": .., "gradient": .., "offset": ..}`` for ``A x <= b`` and
         ``gradient x + offset``. By default one of the layouts in use: ``E f A b`` (PPOPT), ``H K F G`` (MATLAB's
         PiecewiseAffineSolution), ``H K F g``, ``A b C d``, ``A b F g``, ``H F g`` with ``H = [A b]`` (MPT3). Give
         "A" and "b" the same name if they are one matrix ``[A b]``.
     outputs
         Which rows of the laws: a number, a list or a slice; all if None.
     tol
-        By how much the data may be off, relative; as for `CPWL.from_pieces`.
+        The relative tolerance of the data, as for `CPWL.from_pieces`.
 
     Returns
     -------
@@ -198,7 +198,7 @@ _FACTOR = 8  # and a large one, for each of its bytes
 def read_format5(raw: bytes) -> dict[str, Value]:
     """The variables of a file, by name; `InputError` if it is damaged."""
     if not raw.startswith(b"MATLAB 5.0") or len(raw) < 128 or raw[126:128] not in (b"IM", b"MI"):
-        raise InputError("this is not a MATLAB file of format 5 to 7, or it is damaged")
+        raise InputError("this is not a MATLAB file of format 5 to 7 (`save -v7`), or it is damaged")
     reader = _Reader("<" if raw[126:128] == b"IM" else ">", _CONSTANT + _FACTOR * len(raw))
     found: dict[str, Value] = {}
     for kind, data in reader.elements(memoryview(raw)[128:]):
@@ -207,7 +207,7 @@ def read_format5(raw: bytes) -> dict[str, Value]:
             if inner == _MATRIX:
                 name, value = reader.array(content, 0)
                 if name in found:
-                    raise InputError(f"the variable `{name[:80]}` is there twice")
+                    raise InputError(f"the variable `{name[:80]}` is defined twice")
                 found[name] = value
     return found
 
@@ -334,6 +334,8 @@ def read_format73(path: str, size: int) -> dict[str, Value]:
         with h5py.File(path, "r") as file:
             reader = _Reader73(h5py, file, _CONSTANT + _FACTOR * size)
             return {name: reader.value(reader.member(file, name), 0) for name in file if not name.startswith("#")}
+    except InputError:
+        raise
     except (OSError, RuntimeError, KeyError, ValueError, TypeError) as error:
         raise InputError(f"this MATLAB file of format 7.3 is damaged: {error}") from None
 
@@ -354,6 +356,8 @@ class _Reader73:
     def value(self, item: Any, depth: int) -> Value:
         if depth > _DEEP:
             raise InputError(f"this MATLAB file has cells nested more than {_DEEP} deep")
+        if "OCTAVE_NEW_FORMAT" in item.attrs:
+            raise InputError("this is GNU Octave's own format, not that of MATLAB: save it with `save -v7`")
         kind = item.attrs.get("MATLAB_class", b"")
         kind = kind.decode("ascii", "replace") if isinstance(kind, bytes) else str(kind)
         if int(item.attrs.get("MATLAB_object_decode", 0)) == 3:
@@ -409,9 +413,9 @@ def from_mat(
     Parameters
     ----------
     path
-        The file. Those that are saved with ``-v7.3`` need h5py (the extra "mat").
+        The file. Files saved with ``-v7.3`` need h5py (the extra "mat").
     variable
-        The structure to look in, if there are several.
+        The structure to read, if there are several.
     names, outputs, tol
         As for `from_regions`.
 
@@ -523,7 +527,7 @@ def to_mat(p: CPWL, path: str | os.PathLike[str]) -> None:
     p : CPWL
         The function.
     path : path-like
-        The file; what is there is replaced when the new file is complete.
+        The file. An existing file is replaced when the new one is complete.
     """
     check_argument(p, CPWL, "to_mat")
     check_path(path, "to_mat")

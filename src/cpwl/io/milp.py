@@ -21,7 +21,7 @@ import highspy
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.compiled import Compiled
+from cpwl.compiled import Compiled, held_parts
 from cpwl.compiler import compile
 from cpwl.doors import check_argument, check_limit, check_path, within_float64
 from cpwl.errors import InputError, SolverError
@@ -142,7 +142,7 @@ class NeuronBounds:
     layers : tuple
         For each layer the pairs ``(low, high)``.
     exact : bool
-        Whether every range is attained: no smaller constant would do. Otherwise they are proved to hold, no more.
+        Whether every range is attained, so that no smaller constant is valid. Otherwise the ranges are proved bounds.
     """
 
     layers: tuple[tuple[tuple[Fraction, Fraction], ...], ...]
@@ -150,17 +150,17 @@ class NeuronBounds:
 
     @property
     def how(self) -> str:
-        """Where they come from."""
+        """The method that found the ranges."""
         return "exact, from the regions" if self.exact else "proved, from intervals and linear programs"
 
     def state(self, layer: int, neuron: int) -> Literal["on", "off", "open"]:
-        """Whether a hidden neuron is always on (it reads nothing below 0), always off, or neither."""
+        """Whether a hidden neuron is always active (its input is never negative), always inactive, or neither."""
         low, high = self.layers[layer][neuron]
         return "off" if high <= 0 else "on" if low >= 0 else "open"
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many hidden neurons are in each state."""
+        """The number of hidden neurons in each state."""
         states = [self.state(i, k) for i, layer in enumerate(self.layers[:-1]) for k in range(len(layer))]
         return {name: states.count(name) for name in ("on", "off", "open")}
 
@@ -219,20 +219,20 @@ _ENDINGS = (".lp", ".mps")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Milp:
-    """A network as rows and columns, with a solver.
+    """A network as a mixed-integer program, with a solver.
 
     Attributes
     ----------
     highs : highspy.Highs
-        The model; add to it what you like. Columns are named ``x0``, ``h1_0`` (layer, neuron), ``a1_0``, ``y0``.
+        The model, to which you may add. Columns are named ``x0``, ``h1_0`` (layer, neuron), ``a1_0``, ``y0``.
     columns : dict
         The number of each column by its name.
     bounds : NeuronBounds
-        The range of each neuron, and which are always on or off.
+        The range of each neuron, and which neurons are always active or inactive.
     network : Network
         The network.
     units : dict
-        Columns of neurons with values that are very large or small count in units, powers of two: those of other
+        Units of columns, powers of two, for neurons with very large or small values. The units of other
         columns are 1.
     """
 
@@ -259,7 +259,7 @@ class Milp:
     def optimum(self, objective: Sequence[float], *, largest: bool = False) -> tuple[float, NDArray[np.float64]]:
         """The least, or the largest, value of ``objective . y`` on the domain, and a point `x` where it is attained.
 
-        The network is evaluated there: an answer of HiGHS that is off by more than 1e-4, relative, is refused.
+        The network is evaluated there. An answer of HiGHS with a relative error above 1e-4 is refused.
         """
         if len(objective) != self.outputs:
             raise InputError(f"`objective` must have one number for each of the {self.outputs} outputs")
@@ -301,14 +301,14 @@ def to_milp(
     path : path-like, optional
         Also write the model there: ``.lp`` or ``.mps``, which all solvers read.
     domain, box
-        Where: ``(A, b)`` for ``A x <= b``, or ``(low, high)``; it must be bounded. That of the function by default.
+        The domain: ``(A, b)`` for ``A x <= b``, or ``(low, high)``. It must be bounded. Default: that of the function.
     max_regions : int, optional
-        Beyond so many linear regions the ranges of neurons are proved by intervals and linear programs instead.
+        Compute exact neuron ranges up to this many linear regions; above it, use proved bounds.
 
     Returns
     -------
     Milp
-        With the HiGHS model, ready for an objective and further rows.
+        The program, with the HiGHS model ready for an objective and further rows.
 
     Raises
     ------
@@ -340,9 +340,8 @@ def network_and_domain(
     source: CPWL | Network | Compiled, domain: Domain, box: tuple[Any, Any] | None
 ) -> tuple[Network, Polyhedron]:
     """The network of what was given, and its bounded domain."""
-    function = source if isinstance(source, CPWL) else source.function if isinstance(source, Compiled) else None
-    network = source if isinstance(source, Network) else source.network if isinstance(source, Compiled) else None
-    dim = source.inputs if isinstance(source, (CPWL, Network)) else source.network.inputs
+    function, network = held_parts(source)
+    dim = (network or function).inputs  # type: ignore[union-attr]  # one of them is there
     body = as_domain(domain, dim, box=box)
     if body is None and function is not None:
         rows = domain_rows(function) if function.domain is None else function.domain.integer()
@@ -386,7 +385,7 @@ class _Model:
     def _inputs(self) -> list[int]:
         ends = bounding_box(self.body) or []
         found = [
-            self._column(f"x{k}", double_bound(low or Fraction(0), -1), double_bound(high or Fraction(0), 1))
+            self._column(f"x{k}", *_doubles(low or Fraction(0), high or Fraction(0)))
             for k, (low, high) in enumerate(ends)
         ]
         for r, (a, b) in enumerate(zip(self.body.A, self.body.b, strict=True)):
@@ -398,7 +397,7 @@ class _Model:
 
     def _neuron(self, layer: int, k: int, terms: dict[int, float], bias: float) -> int:
         name = f"{layer + 1}_{k}"
-        low, high = self._ends(layer, k)
+        low, high = _doubles(*self.bounds.layers[layer][k])
         state = self.bounds.state(layer, k)
         if state == "off":
             return self._column(f"h{name}", 0.0, 0.0)
@@ -418,13 +417,9 @@ class _Model:
         return h
 
     def _output(self, layer: int, k: int, terms: dict[int, float], bias: float) -> int:
-        y = self._column(f"y{k}", *self._ends(layer, k))
+        y = self._column(f"y{k}", *_doubles(*self.bounds.layers[layer][k]))
         self._row(f"output{k}", {**_negative(terms), y: 1.0}, bias, bias)
         return y
-
-    def _ends(self, layer: int, k: int) -> tuple[float, float]:
-        low, high = self.bounds.layers[layer][k]
-        return double_bound(low, -1), double_bound(high, 1)
 
     def _column(self, name: str, low: float, high: float, *, binary: bool = False) -> int:
         self.names.append(name)
@@ -506,7 +501,7 @@ def to_omlt(
     Returns
     -------
     NeuronBounds
-        What the last file says.
+        The content of the last file.
     """
     check_argument(source, (CPWL, Network, Compiled), "to_omlt")
     check_path(path, "to_omlt")
@@ -541,21 +536,18 @@ def _document(bounds: NeuronBounds) -> dict[str, Any]:
 
 
 def tighten_omlt(block: Any, path: str | os.PathLike[str]) -> int:
-    """Put the bounds of ``path.neurons.json`` into an OMLT block built with `ReluBigMFormulation`.
+    """Write the bounds of ``path.neurons.json`` into an OMLT block built with `ReluBigMFormulation`.
 
-    Returns how many neurons it fixed, because they are always on or always off.
+    Returns the number of neurons that it fixed because they are always active or always inactive.
     """
     check_path(path, "tighten_omlt")
     name = f"{os.fsdecode(path)}.neurons.json"
     data = read_bytes(name)
     try:
         layers = json.loads(data)["layers"]
-        ends = [
-            [(double_bound(Fraction(n["low"]), -1), double_bound(Fraction(n["high"]), 1)) for n in layer]
-            for layer in layers
-        ]
+        ends = [[_doubles(Fraction(n["low"]), Fraction(n["high"])) for n in layer] for layer in layers]
     except (ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{name} is not what `to_omlt` writes: {error}", path=name) from None
+        raise InputError(f"{name} was not written by `to_omlt`: {error}", path=name) from None
     dense = [block.layer[number] for number in block.layers if hasattr(block.layer[number], "zhat")]
     if [len(part.zhat) for part in dense] != [len(layer) for layer in ends]:
         raise InputError(f"{name} belongs to another network than this block")

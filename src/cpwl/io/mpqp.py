@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from cpwl.documents.read import read_json
 from cpwl.doors import check_count, check_list, check_path, check_switch, within_float64
 from cpwl.errors import CpwlWarning, InputError
-from cpwl.exact.rational import from_flint
+from cpwl.exact.rational import from_flint, negative_direction
 from cpwl.files import reading
 from cpwl.function.cpwl import CPWL
 from cpwl.function.make import polyhedra_from_integers
@@ -29,7 +29,7 @@ from cpwl.geometry.probe import Probe
 from cpwl.mpqp.critical import CriticalRegion, allowed, critical_region, integer_law
 from cpwl.mpqp.explore import explore
 from cpwl.mpqp.plan import Plan, mpc
-from cpwl.mpqp.program import Program, half_spaces, indefinite_direction
+from cpwl.mpqp.program import CONSTANTS, NAMES, Program, half_spaces
 from cpwl.mpqp.solve import check_program, chosen_outputs, law_of, optimum_at
 
 # The optimal value of a linear program as a function of its parameters.
@@ -136,7 +136,7 @@ def law_of_regions(
     there = [region for region in regions if region is not None]
     if not there:
         raise InputError("no active set has a region: there is no function")
-    if complete and outputs != "value" and indefinite_direction(program.Q) is None:
+    if complete and outputs != "value" and negative_direction(program.Q) is None:
         return _completed(program, regions, outputs)
     laws = [value_on(program, region, i) if outputs == "value" else region.law for i, region in enumerate(there)]
     chosen = [0] if outputs == "value" else chosen_outputs(outputs, program.moves)
@@ -202,8 +202,8 @@ def from_active_sets(
 ) -> CPWL:
     """The optimiser of ``min 1/2 u'Qu + (H x + c)'u`` over ``A u <= b + F x`` as a function of ``x``, exactly.
 
-    Regions and laws are computed in rationals from the active sets, so the function is consistent by construction and
-    what is proved about it is equality. Floats are the rationals that they are; write "0.1" or a `Fraction` for others.
+    Regions and laws are computed in rationals from the active sets, so the function is exactly consistent and
+    equality can be proved. Floats count with their exact values; write "0.1" or a `Fraction` for other numbers.
 
     Parameters
     ----------
@@ -211,12 +211,12 @@ def from_active_sets(
         The matrices `Q` (absent: a linear program), `H`, `c`, `A`, `F`, `b`, and `A_t`, `b_t` with
         ``A_t x <= b_t``; for values of linear programs also `c_t` and `c_c`, which add ``c_t'x + c_c``.
     active_sets
-        For each region the numbers of the rows of `A` that hold as equations.
+        For each region, the indices of the rows of `A` that are tight.
     outputs
         Which decision variables: a number, a list, a slice, or all if None. "value": the optimal value of a linear
         program, which is continuous where its optimisers may jump.
     equalities
-        How many rows, the first ones, are equations.
+        The number of rows, from the first, that are equations.
     complete
         Where `Q` is positive definite, missing regions are found and added, with a warning that says how many and how
         large they are, and it is proved that none is missing (see `cpwl.solve_mpqp`). With ``complete=False``, and for
@@ -230,7 +230,7 @@ def from_active_sets(
     Raises
     ------
     InputError
-        Where matrices do not fit, or an active set does not determine the optimiser.
+        If shapes do not match, or an active set does not determine the optimiser.
 
     >>> box = {"A": [[1], [-1]], "b": [1, 1], "F": [[0], [0]], "A_t": [[1], [-1]], "b_t": [4, 4]}
     >>> p = from_active_sets({"Q": [[1]], "H": [[-1]], "c": [0], **box}, [[], [0], [1]])
@@ -250,9 +250,6 @@ def from_active_sets(
 
 
 # Control laws in JSON, as programs around PPOPT save them: the matrices of the program, and active sets.
-
-
-_MATRICES = ("Q", "H", "c", "A", "F", "b", "A_t", "b_t")
 
 
 def read_mpqp(path: str | os.PathLike[str], *, complete: bool = True) -> CPWL:
@@ -275,7 +272,7 @@ def _parts(data: Any) -> tuple[dict[str, Any], list[list[int]], Any]:
     for number, piece in enumerate(data["pieces"]):
         if not isinstance(piece, dict) or not isinstance(piece.get("act"), list):
             raise InputError(f'pieces[{number}] has no list "act" of active rows', piece=number)
-    wrong = [name for name in _MATRICES if name in data["proc"] and not _is_numbers(data["proc"][name])]
+    wrong = [name for name in NAMES if name in data["proc"] and not _is_numbers(data["proc"][name])]
     if wrong:
         raise InputError(f'"{wrong[0]}" of the program must be a list of numbers, or of rows of them', name=wrong[0])
     first = data.get("m")
@@ -319,7 +316,6 @@ def read_plant(path: str | os.PathLike[str]) -> Plan:
 # PPOPT's solutions, by their active sets; PPOPT itself is not needed.
 
 
-_PPOPT_MATRICES = ("Q", "H", "c", "A", "F", "b", "A_t", "b_t", "c_t", "c_c", "Q_t")
 _NEAR = 1e-3  # a law that is farther off than this, relative, belongs to another program
 
 
@@ -328,14 +324,14 @@ def from_ppopt(solution: Any, *, outputs: Any = None, complete: bool = True) -> 
     """The exact control law of a PPOPT `Solution`, recomputed from its active sets instead of its floats.
 
     Regions and laws are recomputed in rationals from the active sets and the matrices of ``solution.program``. The
-    function is exactly consistent, so that it compiles as small as can be and the certificate is of equality. Regions
-    that PPOPT has lost are found and added. (PPOPT marks every solution as overlapping; that is not looked at. Several
+    function is exactly consistent, so that it compiles to a small network and equality can be proved. Regions
+    that PPOPT missed are found and added. (PPOPT marks every solution as overlapping; this mark is ignored. Several
     active sets for one region are united.)
 
     Parameters
     ----------
     solution : ppopt.solution.Solution
-        What `solve_mpqp` has returned.
+        The result of PPOPT's `solve_mpqp`.
     outputs
         Which decision variables: a number, a list, a slice (``slice(0, m)`` is the first move of `m` inputs), or all if
         None. "value": the optimal value of a linear program; its optimisers may jump where they are not unique, and
@@ -352,7 +348,7 @@ def from_ppopt(solution: Any, *, outputs: Any = None, complete: bool = True) -> 
     Raises
     ------
     InputError
-        For mixed-integer programs, whose optimisers jump, and where active sets do not fit the matrices.
+        For mixed-integer programs, whose optimisers jump, and if active sets do not fit the matrices.
     """
     check_switch(complete, "complete")
     program, regions = getattr(solution, "program", None), getattr(solution, "critical_regions", None)
@@ -363,7 +359,7 @@ def from_ppopt(solution: Any, *, outputs: Any = None, complete: bool = True) -> 
         raise InputError("this is the solution of a mixed-integer program: its optimiser jumps, and is not continuous")
     if len(regions) == 0:
         raise InputError("this solution has no critical regions: PPOPT has found none")
-    matrices = {name: getattr(program, name, None) for name in _PPOPT_MATRICES}
+    matrices = {name: getattr(program, name, None) for name in (*NAMES, *CONSTANTS)}
     made = Program.from_matrices(matrices, len(getattr(program, "equality_indices", None) or ()))
     found = distinct_regions(made, [region.active_set for region in regions])
     _check_laws(regions, found)

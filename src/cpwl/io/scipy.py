@@ -112,12 +112,12 @@ def from_scipy(source: Any, values: Any = None) -> CPWL:
     Raises
     ------
     InputError
-        For what is not piecewise linear, or not continuous.
+        If the object is not piecewise linear, or not continuous.
 
     Warns
     -----
     CpwlWarning
-        A multilinear table is not piecewise linear: how far it is off its triangulation, and where.
+        If a multilinear table differs from its triangulation: by how much, and where.
 
     >>> from scipy.spatial import Delaunay
     >>> from_scipy(Delaunay([[0, 0], [1, 0], [0, 1]]), [1, 2, 3])([[0.25, 0.5]])

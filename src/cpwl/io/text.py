@@ -60,8 +60,8 @@ def from_nnet(path: str | os.PathLike[str], *, normalize: bool = True) -> Networ
     path
         The file.
     normalize
-        Whether inputs are taken as they are measured, and outputs given so: means and ranges are put into the first
-        and the last layer, in rationals. Otherwise the network is that of the weights alone, as most verifiers have it.
+        Whether inputs and outputs have their physical units: means and ranges are put into the first
+        and the last layer, in rationals. Otherwise the network has the weights alone, as in most verifiers.
 
     Returns
     -------
@@ -152,8 +152,8 @@ _Row = list[Fraction]
 def from_pwl(path: str | os.PathLike[str]) -> CPWL:
     """The function in a .pwl file, on the unit cube; decimals are read as decimals.
 
-    Boundaries such as 0.333333 are rounded. If the pieces do not fit together exactly, they are taken as data that may
-    be off by 1e-5, as pwl2limodsat itself does.
+    Boundaries such as 0.333333 are rounded. If the pieces do not fit together exactly, they are float data with a
+    tolerance of 1e-5, as in pwl2limodsat itself.
     """
     check_path(path, "from_pwl")
     with reading(path):

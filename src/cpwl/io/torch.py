@@ -53,7 +53,7 @@ def check_layer(layer: Any, where: str, name: str) -> None:
     if isinstance(layer, (nn.BatchNorm1d, nn.BatchNorm2d)) and (layer.training or layer.running_mean is None):
         raise InputError(f"{where} normalises by the batch at hand; call `.eval()` first", module=name)
     if getattr(layer, "padding_mode", "zeros") != "zeros":
-        raise InputError(f"{where} pads with something else than zeros", module=name)
+        raise InputError(f"{where} must pad with zeros", module=name)
     if getattr(layer, "return_indices", False):
         raise InputError(f"{where} also returns the indices of its maxima", module=name)
     for parameter in layer.parameters():
@@ -160,8 +160,8 @@ def _array(parameter: Any) -> NDArray[np.float64]:
 def to_torch(network: Network | Compiled | CPWL, *, dtype: Dtype = "float64") -> torch.nn.Module:
     """The network as ``Linear, ReLU, Linear, ...``, or a function by lookup; in evaluation mode, on the CPU.
 
-    A function (`CPWL`) becomes a `cpwl.io.lookup.Lookup`: its pieces are looked up, without a network, by the tables of
-    ``to_c(p, form="grid")``. That is faster for large batches, and has gradients almost everywhere.
+    A function (`CPWL`) becomes a `cpwl.io.lookup.Lookup`, which finds the piece by the tables of
+    ``to_c(p, form="grid")``, without a network. It is faster for large batches, and has gradients almost everywhere.
 
     On a GPU keep TF32 off (``torch.backends.cuda.matmul.allow_tf32 = False``, the default), which rounds
     factors to 10 bits.

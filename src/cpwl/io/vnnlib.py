@@ -17,7 +17,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from cpwl.compiled import Compiled
+from cpwl.compiled import Compiled, held_parts
 from cpwl.compiler import compile
 from cpwl.doors import check_argument, check_choice, check_limit, check_number, check_path, within_float64
 from cpwl.errors import InputError, LimitError
@@ -36,9 +36,8 @@ from cpwl.network.network import Network, rounded
 
 # Queries about the outputs of a network on a box, with their answers.
 #
-# A VNN-LIB file describes counterexamples: inputs in the box whose outputs satisfy the assertion. It is *sat* if there
-# is
-# one, so that the property fails, and *unsat* if there is none, so that it holds. If `v` is the largest value of an
+# A VNN-LIB file describes counterexamples: inputs in the box whose outputs satisfy the assertion. It is *sat* if one
+# exists, so that the property fails, and *unsat* if none does, so that it holds. If `v` is the largest value of an
 # output, then ``Y >= c`` is unsat for every ``c > v`` and sat, at the point where `v` is attained, for every ``c < v``;
 # for the least value the other way round.
 
@@ -149,7 +148,7 @@ def _short(value: Fraction, step: Fraction, away: int) -> Fraction:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Benchmark:
-    """What is in the folder: the queries, and the network and box that they are about."""
+    """The content of the folder: the queries, and their network and box."""
 
     folder: Path
     queries: tuple[Query, ...]
@@ -176,10 +175,10 @@ def to_vnnlib(
 ) -> Benchmark:
     """Write a verification benchmark with ground truth: ``instances.csv``, ONNX and VNN-LIB files.
 
-    The exact range of every output on the box is found from all regions of the network as the ONNX file has it, its
-    weights rounded to the type. Queries ask whether an output gets just beyond its range (unsat), and just not so far
+    The exact range of every output on the box comes from all linear regions of the network in the ONNX file, with
+    weights rounded to the type. Queries ask for values slightly outside the range (unsat) and slightly inside it
     (sat, with a counterexample in ``ground_truth.json``). With `against`, they ask instead whether two networks differ
-    by so much; then the file has the network of the difference. See docs/howto/vnnlib.md.
+    by a given amount; the file then has the network of the difference. See docs/howto/vnnlib.md.
 
     Parameters
     ----------
@@ -192,11 +191,11 @@ def to_vnnlib(
     dtype : {"float32", "float64"}
         The type of the ONNX file.
     margin : float
-        How near to the extreme value a query is, relative to the size of the outputs.
+        The distance of a query from the extreme value, relative to the size of the outputs.
     timeout : int
-        Seconds for each instance, as ``instances.csv`` says them.
+        Seconds for each instance, for ``instances.csv``.
     max_regions : int, optional
-        Give up beyond so many regions.
+        Stop with a `LimitError` beyond this many regions.
 
     Returns
     -------
@@ -208,7 +207,7 @@ def to_vnnlib(
     InputError
         If there is no box, or the folder is not empty.
     LimitError
-        If the network has too many regions for the truth to be found.
+        If the network has too many regions to find the answers.
     """
     for value in (source,) if against is None else (source, against):
         check_argument(value, (CPWL, Network, Compiled), "to_vnnlib")
@@ -262,12 +261,10 @@ def _apart(a: Network, b: Network) -> Network:
 
 def _box(source: CPWL | Network | Compiled, box: Any, dtype: str) -> tuple[tuple[Fraction, ...], tuple[Fraction, ...]]:
     """The box with ends of the type, as exact numbers."""
-    function = source if isinstance(source, CPWL) else source.function if isinstance(source, Compiled) else None
-    ends: Box | None
+    function, network = held_parts(source)
+    ends: Box | None = None if function is None else domain_box(function)
     if box is not None:
-        ends = box_ends(box, source.network.inputs if isinstance(source, Compiled) else source.inputs)
-    else:
-        ends = None if function is None else domain_box(function)
+        ends = box_ends(box, (network or function).inputs)  # type: ignore[union-attr]  # one of them is there
     if ends is None:
         raise InputError("a query needs a bounded box of inputs: give it as `box`")
     low, high = rounded_box(ends, dtype)

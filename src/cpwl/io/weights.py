@@ -227,7 +227,7 @@ def to_npz(network: Network | Compiled, path: str | os.PathLike[str], *, dtype: 
     network : Network
         The network.
     path : path-like
-        The file; what is there is replaced when the new file is complete.
+        The file. An existing file is replaced when the new one is complete.
     dtype : {"float64", "float32"}
         The type of the arrays, each number rounded to nearest.
     """
@@ -311,9 +311,9 @@ def to_jax(network: Network | Compiled, *, dtype: Dtype = "float32") -> Callable
 def from_sklearn(model: Any) -> Network:
     """The network of a fitted `MLPRegressor`, or the logits of an `MLPClassifier`; activation "relu" or "identity".
 
-    Logits are what the last layer computes before "softmax" or "logistic": the largest one is the predicted class; a
+    Logits are the outputs of the last layer before "softmax" or "logistic": the largest one is the predicted class; a
     classifier of two classes has one, which is positive for the second class. Only the attributes `coefs_`,
-    `intercepts_`, `activation` and `out_activation_` are looked at. Weights are taken at their exact value; layers
+    `intercepts_`, `activation` and `out_activation_` are read. Weights count with their exact values; layers
     without an activation between them become one, in rationals.
 
     Parameters

@@ -21,12 +21,13 @@ from numpy.typing import NDArray
 
 from cpwl.errors import InputError
 from cpwl.exact.integers import primitive
+from cpwl.exact.rational import independent, take
 from cpwl.function.make import polyhedra_from_integers
 from cpwl.geometry.cells import cone_of
 from cpwl.geometry.facets import hyperplanes
 from cpwl.geometry.linear_program import LinearProgram
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
-from cpwl.mpqp.program import Program, beside, half_spaces, independent, take
+from cpwl.mpqp.program import Program, beside, half_spaces
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -37,6 +37,7 @@ from numpy.typing import NDArray
 
 from cpwl.errors import InputError, LimitError
 from cpwl.exact.integers import primitive
+from cpwl.exact.rational import independent, negative_direction, take
 from cpwl.executors import Placed, placed, spread
 from cpwl.function.make import polyhedra_from_integers
 from cpwl.geometry.bodies import irredundant
@@ -45,7 +46,7 @@ from cpwl.geometry.generators import corners_of, generators
 from cpwl.geometry.linear_program import LinearProgram
 from cpwl.geometry.probe import Probe
 from cpwl.mpqp.critical import CriticalRegion, critical_region, integer_law, solve_kkt
-from cpwl.mpqp.program import Program, beside, indefinite_direction, independent, take
+from cpwl.mpqp.program import Program, beside
 from cpwl.progress import Progress
 from cpwl.regions.tiles import Journal
 
@@ -111,7 +112,7 @@ def explore(
     positive definite, and where no parameter is feasible, or the feasible ones satisfy an equation; `LimitError` beyond
     `max_regions`, with the regions found so far.
     """
-    direction = indefinite_direction(program.Q)
+    direction = negative_direction(program.Q)
     if direction is not None:
         shown = ", ".join(map(str, direction))
         message = f"`Q` is not positive definite: v'Qv <= 0 for v = ({shown}), so that the optimiser may not be unique"

@@ -23,13 +23,13 @@ from numpy.typing import NDArray
 from cpwl.doors import check_choice, check_count, within_float64
 from cpwl.errors import InputError, LimitError
 from cpwl.exact.integers import integer_rows
-from cpwl.exact.rational import fraction_array
+from cpwl.exact.rational import exact_matrix, fraction_array, fractions_of, negative_direction
 from cpwl.function.cpwl import CPWL
 from cpwl.function.make import polyhedra_from_integers
 from cpwl.geometry.bodies import irredundant
 from cpwl.geometry.linear_program import LinearProgram
 from cpwl.geometry.polyhedra import Polyhedron
-from cpwl.mpqp.program import exact_matrix, fractions_of, indefinite_direction, table_of
+from cpwl.mpqp.program import table_of
 from cpwl.mpqp.solve import solve_mpqp
 from cpwl.progress import Shown
 
@@ -147,8 +147,8 @@ def mpc(
 ) -> Plan:
     """The program of the model predictive controller of ``x+ = A x + B u``.
 
-    It minimises the sum of ``x_k'Q x_k + u_k'R u_k`` for ``k = 0 .. N - 1`` and ``x_N'P x_N``. Floats are the rationals
-    that they are; write "0.1" for one tenth, which also keeps the numbers of the law short.
+    It minimises the sum of ``x_k'Q x_k + u_k'R u_k`` for ``k = 0 .. N - 1`` and ``x_N'P x_N``. Floats count with their
+    exact values; write "0.1" for one tenth, which also keeps the numbers of the law short.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ def mpc(
     Q, R, N
         The weights, and the number of steps.
     u, x, du
-        What is allowed of inputs, of states (from the first step on) and of changes of inputs: ``(low, high)``, numbers
+        Constraints of inputs, of states (from the first step on) and of changes of inputs: ``(low, high)``, numbers
         or vectors, None for no bound; or ``(G, h)`` for ``G z <= h``. With `du` the previous input is a parameter.
     P
         The terminal weight: "lqr", or a matrix.
@@ -166,9 +166,9 @@ def mpc(
         The terminal set: "lqr", the largest set on which ``u = K x`` satisfies all constraints for ever; None; or
         ``(G, h)``.
     x0
-        The states that the law is wanted for; by default those that `x` allows.
+        The set of states for which the law is computed; by default the states that `x` allows.
     soft
-        A weight w: constraints of `x` may be violated in step k by s_k, at the price w s_k^2.
+        A weight w: constraints of `x` may be violated in step k by s_k, at the cost w s_k^2.
     reference
         ``(low, high)`` or ``(G, h)`` for a set point r of the state, which becomes a parameter: the cost is that of
         ``x_k - r``. Then write ``terminal=None``.
@@ -176,12 +176,12 @@ def mpc(
     Returns
     -------
     Plan
-        With `program`, `K`, `P`, `terminal` and `stability`; its `solve` gives the law.
+        The plan, with `program`, `K`, `P`, `terminal` and `stability`; `solve` returns the law.
 
     Raises
     ------
     InputError
-        Where matrices do not fit, weights are not definite, or no gain stabilises the plant.
+        If the shapes do not match, the weights are not definite, or no gain stabilises the plant.
 
     Examples
     --------
@@ -249,8 +249,10 @@ def _weight(value: Any, size: int, name: str) -> _Matrix:
         raise InputError(f"`{name}` must be a number or a ({size}, {size}) matrix, not {table.shape}", name=name)
     if (table != table.T).any():
         raise InputError(f"`{name}` is not symmetric: ({name} + {name}') / 2 gives the same cost", name=name)
-    if not _is_semidefinite(table):
-        raise InputError(f"`{name}` must be positive semidefinite, and has a negative eigenvalue", name=name)
+    v = negative_direction(exact_matrix(table), strictly=True)
+    if v is not None:
+        shown = f"v'{name}v < 0 for v = ({', '.join(map(str, v))})"
+        raise InputError(f"`{name}` must be positive semidefinite, but {shown}", name=name, direction=v)
     return table
 
 
@@ -290,18 +292,6 @@ def _rows(value: Any, size: int, name: str) -> _Rows | None:
 # Exact linear algebra and sets.
 
 
-def _is_semidefinite(table: _Matrix) -> bool:
-    """Whether no direction is negative: elimination, where a pivot of 0 must have a row of zeros."""
-    rest = table.copy()
-    for k in range(len(rest)):
-        pivot = rest[k, k]
-        if pivot < 0 or (pivot == 0 and rest[k, k:].any()):
-            return False
-        if pivot:
-            rest[k + 1 :] -= np.outer(rest[k + 1 :, k] / pivot, rest[k])
-    return True
-
-
 def _gain(A: _Matrix, B: _Matrix, Q: _Matrix, R: _Matrix) -> _Matrix:
     """The gain of LQR, ``u = K x``, rounded to as few digits as leave the loop stable."""
     from scipy.linalg import LinAlgError, solve_discrete_are
@@ -319,7 +309,7 @@ def _gain(A: _Matrix, B: _Matrix, Q: _Matrix, R: _Matrix) -> _Matrix:
         K = np.array([[round(Fraction(v) / step) * step for v in row] for row in near.tolist()], dtype=object)
         M = A + B @ K
         weight = _solve_lyapunov(M, fraction_array(np.eye(len(A), dtype=np.int64)))
-        if weight is not None and indefinite_direction(exact_matrix(weight)) is None:
+        if weight is not None and negative_direction(exact_matrix(weight)) is None:
             return K
     raise InputError(f"{message}The rounded gain does not make the plant stable")
 
@@ -541,7 +531,7 @@ def _stability(
     A, B, Q, R, P, K = matrices
     found = []
     for name, weight in (("Q", Q), ("R", R), ("P", P)):
-        v = indefinite_direction(exact_matrix(weight))
+        v = negative_direction(exact_matrix(weight))
         why = "all pivots are positive" if v is None else f"v'{name}v = 0 for v = ({', '.join(map(str, v))})"
         found.append(Axiom(f"{name} is positive definite", v is None, why))
     if flags["soft"] or flags["tracks"]:
@@ -558,7 +548,7 @@ def _stability(
     M = A + B @ K
     rest = P - M.T @ P @ M - Q - K.T @ R @ K
     exactly = "P is exactly the cost of u = K x" if not rest.any() else "P - M'PM - Q - K'RK has no negative direction"
-    falls = _is_semidefinite(rest)
+    falls = negative_direction(exact_matrix(rest), strictly=True) is None
     said = exactly if falls else "P - M'PM - Q - K'RK has a negative direction"
     found.append(Axiom("the terminal cost falls under u = K x", falls, said))
     found.append(Axiom("the origin is inside the terminal set", bool((end[1] > 0).all()), f"{len(end[1])} rows"))

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from cpwl.errors import InputError
 from cpwl.exact.integers import primitive
-from cpwl.exact.rational import fraction_array, from_flint, text, to_flint, unmasked
+from cpwl.exact.rational import exact_matrix, fraction_array, fractions_of, from_flint, text, to_flint, unmasked
 from cpwl.function.make import polyhedra_from_integers
 from cpwl.geometry.polyhedra import Polyhedron
 
-_NAMES = ("Q", "H", "c", "A", "F", "b", "A_t", "b_t")
-_CONSTANTS = ("c_t", "c_c", "Q_t")  # of the value alone
+NAMES = ("Q", "H", "c", "A", "F", "b", "A_t", "b_t")
+CONSTANTS = ("c_t", "c_c", "Q_t")  # of the value alone
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,7 +40,7 @@ class Program:
     """``(d, e)`` as a row of `n + 1` numbers."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        tables = [(m.nrows(), m.ncols(), fractions_of(m)) for m in (*(getattr(self, k) for k in _NAMES), self.slope)]
+        tables = [(m.nrows(), m.ncols(), fractions_of(m)) for m in (*(getattr(self, k) for k in NAMES), self.slope)]
         return _remade, (tables, self.equalities)
 
     @classmethod
@@ -53,13 +53,13 @@ class Program:
         >>> Program.from_matrices({"Q": [[1]], "H": [[-1]], "c": [0], "A": [[1]], "F": [[0]], "b": [1]}).inputs
         1
         """
-        unknown = sorted(given.keys() - {*_NAMES, *_CONSTANTS})
+        unknown = sorted(given.keys() - {*NAMES, *CONSTANTS})
         if unknown:
-            raise InputError(f"a program has no `{unknown[0]}`; it takes {', '.join(_NAMES)}", name=unknown[0])
+            raise InputError(f"a program has no `{unknown[0]}`; it takes {', '.join(NAMES)}", name=unknown[0])
         needed = ["A", "b", *(["F"] if given.get("H") is None else [])]
         missing = [name for name in needed if given.get(name) is None]
         if missing:
-            raise InputError(f"the program has no `{missing[0]}`; it takes {', '.join(_NAMES)}", name=missing[0])
+            raise InputError(f"the program has no `{missing[0]}`; it takes {', '.join(NAMES)}", name=missing[0])
         A = table_of(given["A"], "A")
         rows, moves = A.shape
         n = table_of(given["F"], "F").shape[1] if given.get("H") is None else table_of(given["H"], "H").shape[1]
@@ -122,7 +122,7 @@ class Program:
     def document(self) -> dict[str, Any]:
         """The matrices as a proof has them: integers, or "p/q"."""
         found: dict[str, Any] = {"equalities": self.equalities}
-        for name in _NAMES:
+        for name in NAMES:
             matrix = getattr(self, name)
             rows = [[text(from_flint(v)) for v in row] for row in matrix.tolist()]
             found[name] = [row[0] for row in rows] if name in ("c", "b", "b_t") else rows
@@ -132,7 +132,7 @@ class Program:
 def _remade(tables: list[tuple[int, int, list[Fraction]]], equalities: int) -> Program:
     """A program after it was sent to another process."""
     made = [fmpq_mat(rows, columns, [to_flint(v) for v in table]) for rows, columns, table in tables]
-    return Program(**dict(zip(_NAMES, made, strict=False)), equalities=equalities, slope=made[-1])
+    return Program(**dict(zip(NAMES, made, strict=False)), equalities=equalities, slope=made[-1])
 
 
 def _is_empty(given: Any) -> bool:
@@ -152,6 +152,8 @@ def table_of(values: Any, name: str) -> NDArray[np.object_]:
         raise InputError(f"`{name}`: {error}", name=name) from error
     except ValueError:
         raise InputError(f"`{name}` is ragged: all its rows must have the same length", name=name) from None
+    if table.ndim == 1:
+        raise InputError(f"`{name}` must be a list of rows, not of numbers: [[1], [2]] has one column", name=name)
     if table.ndim != 2 or 0 in table.shape:
         raise InputError(f"`{name}` must be a list of rows, not an array of shape {table.shape}", name=name)
     return table
@@ -177,35 +179,10 @@ def _slope(given: dict[str, Any], n: int) -> NDArray[np.object_]:
 # Matrices of rationals, and their rows as integers.
 
 
-def exact_matrix(table: NDArray[np.object_]) -> Any:
-    """An ``fmpq_mat`` of a matrix of rationals."""
-    return fmpq_mat(*table.shape, [to_flint(v) for v in table.ravel()])
-
-
-def fractions_of(matrix: Any) -> list[Fraction]:
-    """The entries of an ``fmpq_mat``, row after row."""
-    return [from_flint(v) for v in matrix.entries()]
-
-
-def take(matrix: Any, rows: list[int]) -> Any:
-    """Some rows of a matrix."""
-    table, width = matrix.tolist(), matrix.ncols()
-    return fmpq_mat(len(rows), width, [v for i in rows for v in table[i]])
-
-
 def beside(left: Any, right: Any) -> Any:
     """``[left right]``."""
     entries = [v for one, other in zip(left.tolist(), right.tolist(), strict=True) for v in (*one, *other)]
     return fmpq_mat(left.nrows(), left.ncols() + right.ncols(), entries)
-
-
-def independent(matrix: Any, rows: list[int]) -> list[int]:
-    """The first of the given rows that span all of them."""
-    if not rows:
-        return []
-    reduced, rank = take(matrix, rows).transpose().rref()
-    table = reduced.tolist()
-    return [rows[next(j for j, v in enumerate(table[i]) if v)] for i in range(rank)]
 
 
 def half_spaces(matrix: Any) -> NDArray[np.object_]:
@@ -217,22 +194,3 @@ def half_spaces(matrix: Any) -> NDArray[np.object_]:
     whole = np.array([int(v) for v in matrix.numer_denom()[0].entries()], dtype=object)
     rows = primitive(whole.reshape(matrix.nrows(), matrix.ncols()))
     return np.concatenate([-rows[:, :-1], rows[:, -1:]], axis=1)
-
-
-def indefinite_direction(Q: Any) -> list[Fraction] | None:
-    """A direction `v` with ``v'Qv <= 0``; None if the symmetric matrix is positive definite (``L D L'``, exactly).
-
-    >>> indefinite_direction(fmpq_mat(2, 2, [1, 1, 1, 1]))
-    [Fraction(-1, 1), Fraction(1, 1)]
-    """
-    size = Q.nrows()
-    rest, basis = Q.tolist(), [[fmpq(int(i == k)) for i in range(size)] for k in range(size)]
-    for k in range(size):  # basis[i]' Q basis[j] = rest[i][j], and 0 between the first ones
-        if rest[k][k] <= 0:
-            return [from_flint(v) for v in basis[k]]
-        for i in range(k + 1, size):
-            factor = rest[i][k] / rest[k][k]
-            if factor:
-                rest[i] = [u - factor * v for u, v in zip(rest[i], rest[k], strict=True)]
-                basis[i] = [u - factor * v for u, v in zip(basis[i], basis[k], strict=True)]
-    return None

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from cpwl.doors import check_count, check_limit, check_path, heard, within_float64
 from cpwl.errors import InputError, LimitError
-from cpwl.exact.rational import fraction_array, from_flint, text, to_flint
+from cpwl.exact.rational import exact_matrix, fraction_array, fractions_of, from_flint, text, to_flint
 from cpwl.executors import check_executor
 from cpwl.function.cpwl import CPWL
 from cpwl.function.make import polyhedra_from_integers
@@ -25,7 +25,7 @@ from cpwl.geometry.linear_program import LinearProgram
 from cpwl.geometry.polyhedra import Polyhedron
 from cpwl.mpqp.critical import conic_basis, critical_region, integer_law
 from cpwl.mpqp.explore import Edge, Region, corners, explore
-from cpwl.mpqp.program import Program, beside, exact_matrix, fractions_of, half_spaces
+from cpwl.mpqp.program import Program, beside, half_spaces
 from cpwl.progress import Shown, shows_progress
 from cpwl.regions.tiles import Journal
 
@@ -44,31 +44,31 @@ def solve_mpqp(
 ) -> CPWL:
     """The optimiser of ``min 1/2 u'Qu + (H x + c)'u`` over ``A u <= b + F x``, ``A_t x <= b_t``, for every `x`.
 
-    `Q` must be positive definite; or there is none, and `H` is 0: then the law is a continuous optimiser of the linear
-    program. Everything is decided in rationals, without tolerances, and it is proved that no region is missing: the
-    domain of the function is the set of all feasible parameters. The function carries that proof, so that `certify` and
-    ``compile(.., certify=True)`` prove that a network *is* the optimiser for all feasible parameters. How, and why no
-    region can be missing, is in `cpwl.mpqp.explore`.
+    `Q` must be positive definite. Without `Q`, `H` must be 0: the law is then a continuous optimiser of the linear
+    program. All decisions are in rationals, without tolerances, and the result is proved complete: the
+    domain of the function is the set of all feasible parameters. The function carries this proof, so that `certify` and
+    ``compile(.., certify=True)`` prove that a network *is* the optimiser for all feasible parameters. The algorithm and
+    its proof are in `cpwl.mpqp.explore`.
 
     Parameters
     ----------
     program
         The matrices `Q`, `H`, `c`, `A`, `F`, `b`, and `A_t`, `b_t` unless all parameters are allowed; `H`, `c` and `F`
-        are 0 if they are left out. Floats are the rationals that they are; write "0.1" or a `Fraction` for others.
+        are 0 if omitted. Floats count with their exact values; write "0.1" or a `Fraction` for other numbers.
         Short decimals make short numbers.
     outputs
         Which decision variables: a number, a list, a slice (``slice(0, m)``: the first move of `m` inputs), or all.
         "value": the optimal value of a linear program, with ``c_t'x + c_c`` if these are given.
     equalities
-        How many rows of `A`, the first ones, are equations.
+        The number of rows of `A`, from the first, that are equations.
     executor : concurrent.futures.Executor, optional
-        Shares out the regions; the result does not depend on it.
+        Runs the search in parallel. The result does not depend on it.
     max_regions
         Stop beyond this many regions.
     checkpoint
-        A folder that keeps the regions found so far: a search that was ended, even by ``kill -9``, goes on from there.
+        A folder that stores the regions found so far: an interrupted search, even by ``kill -9``, continues from there.
     progress
-        Called with how many regions are done, how many are known, and "regions"; or "auto", for a bar.
+        Called with the number of regions done, the number known, and "regions"; or "auto", for a bar.
 
     Returns
     -------
@@ -78,10 +78,10 @@ def solve_mpqp(
     Raises
     ------
     InputError
-        Where matrices do not fit; where `Q` is not positive definite, with a `direction`; where no parameter is
-        feasible, with the `multipliers` that show it; where the feasible ones satisfy an equation, with `equations`.
+        If shapes do not match; if `Q` is not positive definite, with a `direction`; if no parameter is
+        feasible, with the `multipliers` that show it; if all feasible ones satisfy an equation, with `equations`.
     LimitError
-        Beyond `max_regions`: `details["active_sets"]` has what was found, and `cpwl.io.from_active_sets` goes on.
+        Beyond `max_regions`: `details["active_sets"]` has the regions found; `cpwl.io.from_active_sets` continues.
         `details["law"]` is the law of a quadratic program on the regions found so far.
 
     Examples

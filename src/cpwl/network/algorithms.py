@@ -109,9 +109,6 @@ def identity(n: int, depth: int) -> Network:
 # Algorithm 4 of the paper: the composition of two networks.
 
 
-_SMALL = 2**26  # entries of such sums have products below 2^53
-
-
 def end_to_end(first: Network, second: Network) -> Network:
     """The network ``x -> second(first(x))``: depth ``l_1 + l_2 - 1``, neurons ``n_1 + n_2``.
 
@@ -135,29 +132,8 @@ def end_to_end(first: Network, second: Network) -> Network:
         with np.errstate(over="ignore"):
             return assemble([*before, (outer @ inner, outer @ inner_bias + outer_bias), *after])
     left, right = exact_layers(first), exact_layers(second)
-    joint = _in_integers(first.layers[-1], left[-1], second.layers[0], right[0])
-    if joint is not None:
-        return assemble([*before, joint[0], *after], [*left[:-1], joint[1], *right[1:]])
     merged = (right[0][0] @ left[-1][0], right[0][0] @ left[-1][1] + right[0][1])
     return assemble([*before, float_layer(merged), *after], [*left[:-1], merged, *right[1:]])
-
-
-def _in_integers(
-    inner: Layer, exact_inner: ExactLayer, outer: Layer, exact_outer: ExactLayer
-) -> tuple[Layer, ExactLayer] | None:
-    """The merged layer where floats compute it without rounding: small integers, as in all layers but the first."""
-    for (weight, bias), (exact_weight, _) in ((inner, exact_inner), (outer, exact_outer)):
-        if weight.nnz != exact_weight.nnz or bias.any() or weight.nnz * np.abs(weight.data).max(initial=0.0) > _SMALL:
-            return None
-        if (exact_weight.data != weight.data.astype(np.int64).astype(object)).any():
-            return None
-    if exact_inner[1].any() or exact_outer[1].any():
-        return None
-    weight = csr_array(outer[0] @ inner[0])
-    weight.sum_duplicates()
-    weight.eliminate_zeros()
-    layer = (weight, np.zeros(weight.shape[0]))
-    return layer, (RationalMatrix.from_float(weight), fraction_array(layer[1]))
 
 
 # Algorithm 3 of the paper: networks that share their input, as one network.
@@ -185,30 +161,21 @@ def side_by_side(networks: Sequence[Network]) -> Network:
             message = f"network {i} takes {counted(network.inputs, 'input')}, but network 0 takes {networks[0].inputs}"
             raise InputError(message, network=i)
     depth = max(len(network.layers) for network in networks)
-    padded = [_deepen(network, depth) for network in networks]
-    layers = [_combine([g.layers[i] for g in padded], first=i == 0) for i in range(depth)]
+    missing = [depth - len(network.layers) for network in networks]
+    padded = [end_to_end(g, identity(g.outputs, k + 1)) if k else g for g, k in zip(networks, missing, strict=True)]
+    layers = [_combine([g.layers[i] for g in padded], block_diag if i else vstack) for i in range(depth)]
     if all(network.exact is None for network in networks):
         return assemble(layers)
-    rational = [exact_layers(network) for network in padded]
-    exact = [_combine_exact([g[i] for g in rational], first=i == 0) for i in range(depth)]
-    return assemble(layers, exact)
+    exact = [exact_layers(network) for network in padded]
+    joins = [block_diagonal if i else stack_rows for i in range(depth)]
+    return assemble(layers, [_combine([g[i] for g in exact], join) for i, join in enumerate(joins)])
 
 
-def _deepen(network: Network, depth: int) -> Network:
-    missing = depth - len(network.layers)
-    return end_to_end(network, identity(network.outputs, missing + 1)) if missing else network
-
-
-def _combine(layers: Sequence[Layer], first: bool) -> Layer:
-    weights = [weight for weight, _ in layers]
-    joint = vstack(weights, format="csr") if first else block_diag(weights, format="csr")
-    return csr_array(joint), np.concatenate([bias for _, bias in layers])
-
-
-def _combine_exact(layers: Sequence[ExactLayer], first: bool) -> ExactLayer:
-    weights = [weight for weight, _ in layers]
-    joint = stack_rows(weights) if first else block_diagonal(weights)
-    return joint, np.concatenate([bias for _, bias in layers])
+def _combine(layers: Sequence[Any], join: Callable[[list[Any]], Any]) -> Any:
+    """One layer of several: their weights joined, and all biases."""
+    joint = join([weight for weight, _ in layers])
+    weight = joint if isinstance(joint, RationalMatrix) else csr_array(joint)
+    return weight, np.concatenate([bias for _, bias in layers])
 
 
 # Algorithm 2 for many families of affine functions at once, side by side as by Algorithm 3.
@@ -427,30 +394,16 @@ def share_first_layer(network: Network, blocks: Sequence[int]) -> Network:
     numbers: dict[tuple[object, ...], int] = {}
     which = np.zeros(len(bias), dtype=np.int64)
     for i in range(len(bias)):
-        key = _key(weight, bias, i)
+        entries = slice(weight.indptr[i], weight.indptr[i + 1])
+        key = (*weight.indices[entries].tolist(), *weight.data[entries].tolist(), bias[i])
         occurrence = seen[key, block[i]]
         seen[key, block[i]] += 1
         which[i] = numbers.setdefault((key, occurrence), len(numbers))
     if len(numbers) == len(bias):
         return network
     first = np.unique(which, return_index=True)[1]
-    layers[0] = _rows(weight, bias, first)
+    layers[0] = weight.take_rows(first), bias[first]
     after, after_bias = layers[1]
     merged = RationalMatrix.from_triples(after.rows, which[after.indices], after.data, (after.shape[0], len(first)))
     layers[1] = (merged, after_bias)
     return assemble([float_layer(layer) for layer in layers], None if network.exact is None else layers)
-
-
-def _key(weight: RationalMatrix, bias: NDArray[np.object_], i: int) -> tuple[object, ...]:
-    entries = slice(weight.indptr[i], weight.indptr[i + 1])
-    return (*weight.indices[entries].tolist(), *weight.data[entries].tolist(), bias[i])
-
-
-def _rows(weight: RationalMatrix, bias: NDArray[np.object_], rows: NDArray[np.int64]) -> ExactLayer:
-    place = np.full(weight.shape[0], -1, dtype=np.int64)
-    place[rows] = np.arange(len(rows))
-    keep = place[weight.rows] >= 0
-    chosen = RationalMatrix.from_triples(
-        place[weight.rows[keep]], weight.indices[keep], weight.data[keep], (len(rows), weight.shape[1])
-    )
-    return chosen, bias[rows]

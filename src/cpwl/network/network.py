@@ -274,9 +274,9 @@ class Network(Layered):
         return output(self, j)
 
     def plot(self, *, ax: Any = None) -> Any:
-        """Draw the network with matplotlib: neurons and weights, or of a large one how wide each layer is.
+        """Draw the network with matplotlib: neurons and weights, or the widths of the layers if it is large.
 
-        Weights above 0 are orange, those below are blue. Returns the axes.
+        Positive weights are orange, negative weights are blue. Returns the axes.
         """
         from cpwl.network.picture import plot_network
 
@@ -306,6 +306,11 @@ def assemble(layers: Sequence[Layer], exact: Sequence[ExactLayer] | None = None)
     object.__setattr__(network, "evaluated_in", _TYPES)
     object.__setattr__(network, "held", {})
     return network
+
+
+def meant(network: Network) -> Network:
+    """The same weights held as rationals: its numbers are meant, and no rounding of others."""
+    return assemble(network.layers, exact_layers(network))
 
 
 def _again(layers: Any, exact: Any, types: tuple[str, ...]) -> Network:

@@ -16,11 +16,11 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import scipy
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
 from cpwl.errors import LimitError, check_memory
+from cpwl.exact.integers import linked
 from cpwl.exact.rational import fraction_array, is_exact_float, to_float
 from cpwl.exact.sparse import RationalMatrix, stack_rows
 from cpwl.network.network import ExactLayer, Layer, Network, assemble
@@ -374,32 +374,22 @@ def network_of(tape: Tape, output: Tensor, *, positive: bool = False) -> Network
             layers.append(_layer(recent, rows.bias))
             rows = Forms.stack([group.before for group in own])
             continue
-        carried = _carry(rational_matrix(earlier), 0 if positive else tape.inputs)
-        layers.append(_layer(_beside(rational_matrix(recent), carried.readers), rows.bias))
-        rows = Forms.stack([*(group.before for group in own), carried.forms])
+        carried, readers = _carry(rational_matrix(earlier), 0 if positive else tape.inputs)
+        layers.append(_layer(_beside(rational_matrix(recent), readers), rows.bias))
+        rows = Forms.stack([*(group.before for group in own), carried])
     layers.append(_layer(_split(rows.weight, np.arange(tape.inputs))[0], rows.bias))
     return Network(layers[::-1])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Carried:
-    """What carriers read, and how the layer above puts what it needs together from them."""
-
-    forms: Forms
-    readers: RationalMatrix
-
-
-def _carry(needed: RationalMatrix, signed: int) -> _Carried:
-    """Carriers for the given rows: in each group that shares atoms, the rows or the atoms, whichever cost less.
-
-    The first `signed` atoms may be negative.
+def _carry(needed: RationalMatrix, signed: int) -> tuple[Forms, RationalMatrix]:
+    """What carriers of the given rows read, and how the rows are put together from them: in each group that shares
+    atoms, the rows or the atoms are carried, whichever cost less. The first `signed` atoms may be negative.
     """
     directions, direction, factor = _directions(needed)
     distinct = needed.take_rows(directions)
     atoms, place = np.unique(distinct.indices, return_inverse=True)
     count = len(directions)
-    links = csr_array((np.ones(len(place)), (distinct.rows, count + place)), shape=(count + len(atoms),) * 2)
-    label = scipy.sparse.csgraph.connected_components(links, directed=False)[1]
+    label = linked(np.stack([distinct.rows, count + place], axis=1), count + len(atoms))
     single = np.array([_is_positive(distinct, i, signed) for i in range(count)], dtype=bool)
     row_cost = np.bincount(label[:count], np.where(single, 1, 2), minlength=label.max() + 1)
     atom_cost = np.bincount(label[count:], np.where(atoms >= signed, 1, 2), minlength=label.max() + 1)
@@ -444,12 +434,12 @@ class _Plan:
         if self.pair[carrier]:
             self.triples.append((row, carrier + 1, -factor))
 
-    def done(self) -> _Carried:
+    def done(self) -> tuple[Forms, RationalMatrix]:
         parts = [Forms(form, np.zeros(1)) for form in self.forms]
         rows, columns, factors = zip(*self.triples, strict=True)
         values = np.array(factors, dtype=object)
         readers = RationalMatrix.from_triples(rows, columns, values, (self.rows, len(self.forms)))
-        return _Carried(Forms.stack(parts), readers)
+        return Forms.stack(parts), readers
 
 
 def _directions(rows: RationalMatrix) -> tuple[NDArray[np.int64], NDArray[np.int64], list[Fraction]]:
@@ -465,14 +455,11 @@ def _directions(rows: RationalMatrix) -> tuple[NDArray[np.int64], NDArray[np.int
             direction[i] = first.setdefault(key, len(first))
             leading[i] = values[0]
             numbers[int(direction[i])].append(i)
-    chosen = np.array([_representative(rows, members) for members in numbers.values()], dtype=np.int64)
+    # Of proportional rows the first whose first entry is positive, or else the first of them.
+    firsts = ((next((i for i in own if leading[i] > 0), own[0])) for own in numbers.values())
+    chosen = np.array([*firsts], dtype=np.int64)
     factor = [leading[i] / leading[chosen[d]] if d >= 0 else Fraction(0) for i, d in enumerate(direction)]
     return chosen, direction, factor
-
-
-def _representative(rows: RationalMatrix, members: list[int]) -> int:
-    """The first of some proportional rows whose first entry is positive, or else the first of them."""
-    return next((i for i in members if rows.data[rows.indptr[i]] > 0), members[0])
 
 
 def _is_positive(rows: RationalMatrix, i: int, signed: int) -> bool:

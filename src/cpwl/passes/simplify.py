@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 from cpwl.doors import check_argument, formerly, within_float64
 from cpwl.errors import InputError, SolverError
-from cpwl.exact.integers import primitive
-from cpwl.exact.rational import from_flint, is_exact_float, to_flint, to_float
+from cpwl.exact.integers import integer_rows
+from cpwl.exact.rational import exact_matrix, fractions_of, from_flint, is_exact_float, pivots, to_flint, to_float
 from cpwl.exact.sparse import RationalMatrix, stack_rows
 from cpwl.geometry.polyhedra import Domain, Polyhedron, as_domain
 from cpwl.geometry.probe import Probe, Range, bounding_box, is_box
 from cpwl.network import Network
-from cpwl.network.network import ExactLayer, assemble, exact_layers, float_layer
+from cpwl.network.network import ExactLayer, assemble, exact_layers, float_layer, meant
 
 # What neurons can read on a domain: exact bounds, by intervals and, where that is affordable, by linear programs.
 #
@@ -170,13 +170,9 @@ class _Relaxation:
         self.rows = rows
 
     def _polyhedron(self) -> Polyhedron:
-        rows = []
-        for row in self.rows:
-            below = math.lcm(*(v.denominator for v in row))
-            rows.append([v.numerator * (below // v.denominator) for v in row])
-        whole = primitive(np.array(rows, dtype=object).reshape(len(rows), self.size + 1))
-        scale = np.abs(whole[:, :-1]).max(axis=1) if len(whole) else np.ones(0)
-        view = to_float(np.asarray(whole / np.where(scale == 0, 1, scale)[:, None], dtype=object))
+        whole = integer_rows(np.zeros(0), np.array(self.rows, dtype=object).reshape(-1, self.size + 1))
+        scale = np.abs(whole[:, :-1]).max(axis=1, initial=1)
+        view = to_float(np.asarray(whole / scale[:, None], dtype=object))
         return Polyhedron(view[:, :-1], view[:, -1], whole)
 
 
@@ -378,12 +374,12 @@ def _dependent(layers: Layers, l: int, bounds: list[Range]) -> Removal | None:
     reduced, rank = matrix.rref()
     if rank == len(passed):
         return None
-    pivots = [next(j for j in range(len(passed)) if reduced[i, j] != 0) for i in range(rank)]
+    first = pivots(reduced, rank)
     terms: dict[int, dict[int, Fraction]] = {}
     constant: dict[int, Fraction] = {}
-    for u in sorted(set(range(len(passed))) - set(pivots)):
+    for u in sorted(set(range(len(passed))) - set(first)):
         own = passed[u]
-        shares = {pivots[i]: from_flint(reduced[i, u]) for i in range(rank) if reduced[i, u]}
+        shares = {first[i]: from_flint(reduced[i, u]) for i in range(rank) if reduced[i, u]}
         value: dict[int, Fraction] = {}
         rest = Fraction(bias[own.neuron])
         for p, c in shares.items():  # what own passes, in terms of what the pivots pass
@@ -502,12 +498,9 @@ def _on(layer: ExactLayer, after: ExactLayer, bounds: list[Range]) -> tuple[Exac
 
 def _factored(matrix: NDArray[np.object_]) -> tuple[NDArray[np.object_], NDArray[np.object_]]:
     """`R` and `B` with ``matrix = B R``, `R` in reduced echelon form and without rows of 0."""
-    rows, columns = matrix.shape
-    reduced, rank = fmpq_mat(rows, columns, [to_flint(v) for v in matrix.ravel()]).rref()
-    entries = [from_flint(reduced[i, j]) for i in range(rank) for j in range(columns)]
-    basis = np.array(entries, dtype=object).reshape(rank, columns)
-    pivots = [next(j for j in range(columns) if basis[i, j] != 0) for i in range(rank)]
-    return basis, matrix[:, pivots]
+    reduced, rank = exact_matrix(matrix).rref()
+    basis = np.array(fractions_of(reduced), dtype=object).reshape(matrix.shape)[:rank]
+    return basis, matrix[:, pivots(reduced, rank)]
 
 
 def _least(row: NDArray[np.object_], bounds: list[Range]) -> Fraction | None:
@@ -524,17 +517,17 @@ def _least(row: NDArray[np.object_], bounds: list[Range]) -> Fraction | None:
 @formerly(place="domain")
 @within_float64()
 def simplify(network: Network, *, domain: Domain = None, box: tuple[Any, Any] | None = None) -> Network:
-    """The same function on the domain, with as few neurons as the passes leave; its input if they find nothing.
+    """Remove neurons that the function does not need on the domain; returns its input if there are none.
 
-    The function is kept exactly: a float network stays one if all its new weights are doubles, else it comes back with
-    its rational weights beside. Every pass that changes something takes neurons away, so this ends.
+    The function is preserved exactly. A float network remains one if all new weights are doubles; otherwise the result
+    also holds its rational weights. Every pass that changes the network removes neurons, so the passes terminate.
 
     Parameters
     ----------
     network
         The network, also an imported one.
     domain, box
-        Where the function is to be kept: ``(A, b)`` for ``A x <= b``, or ``(low, high)`` for a box; all of R^n if
+        Where to preserve the function: ``(A, b)`` for ``A x <= b``, or ``(low, high)`` for a box; all of R^n if
         neither is given.
 
     Returns
@@ -550,7 +543,7 @@ def simplify(network: Network, *, domain: Domain = None, box: tuple[Any, Any] | 
     """
     check_argument(network, Network, "simplify")
     domain = as_domain(domain, network.inputs, box=box)
-    work = assemble(network.layers, exact_layers(network))  # a float network is made rational once, not by every pass
+    work = meant(network)  # a float network is made rational once, not by every pass
     first = work
     while True:
         before = work

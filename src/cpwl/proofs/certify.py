@@ -25,8 +25,8 @@ from cpwl.files import write_text
 from cpwl.function import CPWL
 from cpwl.function.answers import bound_text, facts_html, point_text
 from cpwl.function.domain import box_around
+from cpwl.function.evaluate import inner_points
 from cpwl.function.jump import largest_jump
-from cpwl.function.sample import inner_points
 from cpwl.geometry.polyhedra import Polyhedron, as_domain
 from cpwl.geometry.probe import bounding_box
 from cpwl.network import Network
@@ -43,40 +43,40 @@ from cpwl_check.budget import Refused, Undecided, limited
 from cpwl_check.decide import check
 from cpwl_check.integer import exactness
 from cpwl_check.main import covers, optimality
-from cpwl_check.pieces import read_domain, read_function, read_network
+from cpwl_check.pieces import pair, read_domain, read_network
 
 # What was proved about a network and a function, and how to keep it.
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Certificate:
-    """What was proved about a network and a function.
+    """The result of `certify`: a statement about a network and a function, and its proof.
 
     Attributes
     ----------
     proved : bool
         Whether the stand-alone checker accepted `document` for the function and the network as they are saved.
     error_bound : Fraction, (Fraction, Fraction) or None
-        Bounds ``|network - function|`` on every piece, for the weights as they are, in exact arithmetic: 0 for
+        A bound on ``|network - function|`` on every piece, for the given weights, in exact arithmetic: 0 for
         equality, a number, or ``(a, b)`` for ``a + b max |x_i|`` on an unbounded domain. None if nothing is proved.
     reason : str
         Why nothing is proved; empty otherwise.
     evaluation_bound : dict or None
-        Bounds on what rounding adds when the network is evaluated layer by layer in float64 or float32, in any order
-        of summation. None on an unbounded domain, and for a network from a file whose own operations are not those
-        layers; from a file of such layers it has the type of the file alone.
+        Bounds on the rounding error of evaluating the network layer by layer in float64 or float32, in any order
+        of summation. None on an unbounded domain, and for a network from a file that computes other operations than
+        these layers. For a file with these layers, it has only the type of the file.
     document : dict or None
-        The proof; docs/proof.md says what is in it.
+        The proof, as docs/proof.md describes it.
     unavoidable : Fraction or None
         For float data, a lower bound on the distance to any continuous function: half the largest disagreement between
         overlapping pieces. 0 if no disagreement is known, None for exact data.
     caution : str
-        What the statement, which is about exact arithmetic, does not show: that the network stays near when it is
-        evaluated in floats. Empty where `evaluation_bound` is small.
+        A warning if the statement, which is about exact arithmetic, does not bound the error of the network when it is
+        evaluated in floats. Empty if `evaluation_bound` is small.
     pieces, coverage : int, str
-        How many pieces the statement is about, and whether they cover the stated domain.
+        The number of pieces that the statement covers, and whether they cover the stated domain.
     domain : str
-        For two networks, where they were compared, in words; the stand-alone checker is to be told the same.
+        For two networks, the domain of the comparison in words. Give the same domain to the stand-alone checker.
     """
 
     proved: bool
@@ -112,7 +112,7 @@ class Certificate:
 
     @property
     def statement(self) -> str:
-        """What was proved, in one line: about which pieces if they are not all of the domain, and what is not shown."""
+        """The proved statement in one line, with its restrictions."""
         if not self.proved:
             return self.reason
         said = self._on_pieces()
@@ -149,16 +149,16 @@ class Certificate:
 
     @property
     def sha256(self) -> str:
-        """The hash of the file that `save` writes, so that another file can say which proof is its own."""
+        """The hash of the file that `save` writes. Other files refer to the proof by this hash."""
         return hashlib.sha256(self.text.encode()).hexdigest()
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the proof as JSON, whole or not at all; see docs/proof.md for what it says.
+        """Write the proof as JSON, completely or not at all; docs/proof.md describes the format.
 
         Parameters
         ----------
         path : path-like
-            The file; what is there is replaced when the new file is complete.
+            The file. An existing file is replaced when the new one is complete.
 
         Raises
         ------
@@ -196,10 +196,10 @@ def certify(
 ) -> Certificate:
     """Prove that `network` computes `p` on every piece, from its weights alone.
 
-    For an exact network and exact data the proof shows equality. For rounded weights or float data it shows a bound on
-    the difference; so it may for a table on a grid that is even up to rounding (docs/floats.md). `certify` tries every
-    kind of proof that applies (`cpwl.proofs.kinds`). The stand-alone checker decides, on the function, the network and
-    the proof as they are saved.
+    For an exact network and exact data, the proof shows equality. For rounded weights or float data, it bounds the
+    difference. For a table on a grid that is even up to rounding it may do so, too (docs/floats.md). `certify` tries
+    every kind of proof that applies (`cpwl.proofs.kinds`). The stand-alone checker decides, on function, network and
+    proof as they are saved.
 
     Parameters
     ----------
@@ -217,8 +217,8 @@ def certify(
         Where two networks are compared: ``(A, b)`` for ``A x <= b``, or ``(low, high)`` for a box; on all of R^n by
         default. A function has its own pieces.
     near : CPWL, optional
-        An exact function that the network computes: then the proof is of that, and of how far the two functions are
-        apart (kind "near"). By default one is looked for where the data is floats.
+        An exact function that the network computes. The proof then shows this, and bounds the distance between the two
+        functions (kind "near"). By default, `certify` searches for one if the data is floats.
     executor : concurrent.futures.Executor, optional
         Runs the check of the proof in parallel. The result does not depend on it.
     progress : callable, optional
@@ -235,7 +235,7 @@ def certify(
         If network and function differ, with a rational point and both values; or if the bound is above a `max_error`
         that was given.
     InputError
-        If `p` is no function, `network` no network, or their inputs and outputs do not fit.
+        If `p` is not a function, `network` is not a network, or their inputs and outputs do not match.
 
     Examples
     --------
@@ -366,7 +366,7 @@ def _coverage(question: Question) -> str:
     if p.domain is None:
         return "no domain is stated"
     known = p.known is not None and p.known.complete
-    covered = True if known else covers(read_function(question.function_document))
+    covered = True if known else covers(question.law)
     return {
         True: "they cover the domain",
         False: "they do not cover the domain",
@@ -434,7 +434,7 @@ class _Wanted:
         return cls(0.0 if exactly else 1e-4 * _size(question), equal=exactly, asked=False)
 
     def allows(self, bound: Bound) -> bool:
-        return _largest(bound) <= Fraction(self.error)
+        return sum(pair(bound)) <= Fraction(self.error)
 
 
 class _TooLarge(NoProof):
@@ -443,16 +443,12 @@ class _TooLarge(NoProof):
     def __init__(self, bound: Bound, wanted: _Wanted) -> None:
         # A weight that has no effect on the pieces may be off: no difference, and no proof either.
         super().__init__(
-            f"the network is within {bound_text(_largest(bound))} of the function, but not shown to be equal"
+            f"the network is within {bound_text(sum(pair(bound)))} of the function, but not shown to be equal"
             if wanted.equal
-            else f"the network is within {bound_text(_largest(bound))} of the function, which is more than "
+            else f"the network is within {bound_text(sum(pair(bound)))} of the function, which is more than "
             f"{wanted.error:.3g}"
         )
         self.bound = bound
-
-
-def _largest(bound: Bound) -> Fraction:
-    return bound[0] + bound[1] if isinstance(bound, tuple) else bound
 
 
 def _rounded_size(question: Question) -> float:
@@ -471,8 +467,12 @@ def _evaluation(question: Question) -> dict[str, float] | None:
     network, box = question.network, question.box
     if box is None:
         return None
-    low, high = doubles_around(box.low, box.high)
-    return {dtype: float_error(network, low, high, dtype) for dtype in network.evaluated_in} or None
+    return _errors_in(network, box.low, box.high) or None
+
+
+def _errors_in(network: Network, low: Sequence[Fraction], high: Sequence[Fraction]) -> dict[str, float]:
+    ends = doubles_around(low, high)
+    return {dtype: float_error(network, *ends, dtype) for dtype in network.evaluated_in}
 
 
 def caution_of(p: CPWL, network: Network, max_error: float | None = None) -> str:
@@ -484,10 +484,8 @@ def caution_of(p: CPWL, network: Network, max_error: float | None = None) -> str
     >>> caution_of(p, Network([([[1e20], [1e20 - 2**14]], [0, 0]), ([[2.0**-14, -(2.0**-14)]], [0])]))
     'evaluated in float64 it may be off by 6.8 more, which is more than 0.01'
     """
-    ends, on_box = box_around(p), None
-    if ends is not None:
-        low, high = doubles_around(*zip(*ends, strict=True))
-        on_box = {dtype: float_error(network, low, high, dtype) for dtype in network.evaluated_in}
+    ends = box_around(p)
+    on_box = None if ends is None else _errors_in(network, *zip(*ends, strict=True))
     return evaluation_caution(network, on_box, max(max_error or 0.0, _SPOILT * _size(Question(p, network))))
 
 
@@ -559,7 +557,7 @@ def _compared(first: Network, second: Network, domain: Polyhedron | None, allowe
     except Refused as reason:
         _raise_apart(first, second, allowed, points_from(reason.places))
         return Certificate(False, None, f"not proved: {reason}", None, None)
-    if _largest(bound) > allowed:
+    if sum(pair(bound)) > allowed:
         _raise_apart(first, second, allowed, points_from(worst))
     return Certificate(True, bound, "", None, document, domain=_where(domain))
 

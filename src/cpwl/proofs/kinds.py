@@ -1,8 +1,8 @@
 """The table of proof kinds: when each applies, and who proposes such a proof.
 
-`proposals` walks the table. Five kinds hold proofs of other kinds inside: "optimal" for optimisers of programs,
+`proposals` walks the table. Six kinds hold proofs of other kinds inside: "optimal" for optimisers of programs,
 "clipped" for networks that clip their input, "rounded" for rounded weights, "near" for float data, "sums" for networks
-side by side; for what is inside they walk part of the table again.
+side by side, "fold" for a network behind a fold; for what is inside they walk part of the table again.
 """
 
 from __future__ import annotations
@@ -16,17 +16,19 @@ from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cpwl.errors import LimitError
-from cpwl.exact.integers import integer_rows
+from cpwl.exact.integers import integer_rows, signs_at
 from cpwl.exact.rational import upwards
 from cpwl.executors import spread, workers_of
-from cpwl.network.algorithms import Clipped, unclipped
-from cpwl.network.network import exact_layers
+from cpwl.function import CPWL
+from cpwl.network.algorithms import unclipped
 from cpwl.proofs.entries import NoProof, NotRecognised
 from cpwl.proofs.provers.bends import propose_bends
 from cpwl.proofs.provers.expression import propose_expression, restored
-from cpwl.proofs.provers.hints import bend_direction, propose_clamped, propose_columns, propose_line, propose_strips
+from cpwl.proofs.provers.fold import propose_fold
+from cpwl.proofs.provers.hints import propose_clamped, propose_columns, propose_line, propose_strips
 from cpwl.proofs.provers.near import propose_near
 from cpwl.proofs.provers.regions import propose_regions
 from cpwl.proofs.provers.sums import propose_sums
@@ -36,8 +38,9 @@ from cpwl.proofs.refute import points_at
 from cpwl.proofs.rounding import Bound, added
 from cpwl_check import main
 from cpwl_check.budget import SHARE, STEPS, Refused, Undecided, aside, limited
+from cpwl_check.clipped import slope
 from cpwl_check.decide import check, checked
-from cpwl_check.pieces import difference, read_function, read_network
+from cpwl_check.pieces import difference, pair
 from cpwl_check.rounded import apart
 
 _SHARED = ("bends", "clamped")  # whose checkers go through `share`
@@ -117,21 +120,9 @@ class Kind:
     propose: Callable[[Question], Iterator[Proposal]]
 
 
-def _weights_as_meant(question: Question) -> bool:
-    return question.rounded_from is None
-
-
 def _all_as_meant(question: Question) -> bool:
     """Hinges and gates are equal to the function or prove nothing: neither data nor weights may be off."""
     return question.rounded_from is None and question.p.tol == 0
-
-
-def _bends_in_one_direction(question: Question) -> bool:
-    return _all_as_meant(question) and bend_direction(question.p) is not None
-
-
-def _table(question: Question) -> bool:
-    return _all_as_meant(question) and question.p.mesh is not None
 
 
 def _two_inputs(question: Question) -> bool:
@@ -148,8 +139,9 @@ def _float_data(question: Question) -> bool:
 
 
 def _floats(question: Question) -> bool:
-    """Data or weights that are rounded: what other kinds show of them is a bound, and may be a loose one."""
-    return question.p.tol > 0 or _rounded_weights(question)
+    """Weights, or a little data, that are rounded: what other kinds show of them is a bound, and may be a loose one."""
+    little = question.p.num_pieces * question.network.sizes.neurons <= _LITTLE
+    return _rounded_weights(question) or (question.p.tol > 0 and little)
 
 
 def _inside(names: tuple[str, ...], question: Question) -> Iterator[Proposal]:
@@ -165,8 +157,9 @@ def _inside(names: tuple[str, ...], question: Question) -> Iterator[Proposal]:
         raise NoProof(str(failures[-1]) if failures else "no kind of proof applies", points, settles=settled)
 
 
-_PARTS = ("columns", "windows", "multiplexed", "line", "clamped", "strip", "bends")
+_PARTS = ("columns", "windows", "multiplexed", "line", "clamped", "strip", "fold", "bends")
 _EQUAL = (*_PARTS, "sums")
+_ALL = ("optimal", "clipped", "regions", "expression", "rounded", "near", *_EQUAL)
 
 
 def _rounded(question: Question) -> Iterator[Proposal]:
@@ -182,33 +175,45 @@ def _near(question: Question) -> Iterator[Proposal]:
 
 def _sums(question: Question) -> Iterator[Proposal]:
     """Of each part, any kind that proves equality; the first that the checker accepts."""
-    return propose_sums(question, _accepted)
+    return propose_sums(question, partial(_of_part, ("expression", *_PARTS)))
 
 
-def _accepted(question: Question) -> Proposal:
+def _fold(question: Question) -> Iterator[Proposal]:
+    """Of the network behind, any kind that proves equality; the first that the checker accepts."""
+    return propose_fold(question, partial(_of_part, ("expression", *_EQUAL)))
+
+
+def _of_part(names: tuple[str, ...], part: Question) -> Proposal:
+    try:
+        return _accepted(part, names)
+    except NoProof as reason:  # its points are those of the part
+        raise NoProof(f"a part is not proved: {reason}") from None
+
+
+def _accepted(question: Question, names: tuple[str, ...]) -> Proposal:
+    """The first proposal of these kinds that the checker accepts."""
     failures: list[NoProof] = []
-    for proposal in proposals(question, failures, ("expression", *_PARTS)):
+    for proposal in proposals(question, failures, names):
         try:
             decide(question, proposal)
         except NoProof as reason:
             failures.append(reason)
         else:
             return proposal
-    raise NoProof(f"a part is not proved: {failures[-1] if failures else 'no kind of proof applies'}")
+    raise failures[-1] if failures else NoProof("no kind of proof applies")
 
 
 def _clipped(question: Question) -> Iterator[Proposal]:
     """Of the network behind, any other kind."""
-    return propose_clipped(
-        question, partial(_inside, tuple(kind.name for kind in KINDS if kind.name not in ("clipped", "optimal")))
-    )
+    return propose_clipped(question, partial(_inside, _ALL[2:]))
 
 
 def _optimal(question: Question) -> Iterator[Proposal]:
     """Of the network and the function, any other kind."""
-    return propose_optimal(question, partial(_inside, tuple(kind.name for kind in KINDS if kind.name != "optimal")))
+    return propose_optimal(question, partial(_inside, _ALL[1:]))
 
 
+_LITTLE = 10_000  # pieces times neurons
 _FEW = 1_000  # regions of a network of floats that are listed before looser bounds are looked for
 _MANY = 20_000  # regions that are listed where no other kind of proof was found
 
@@ -216,15 +221,16 @@ KINDS = (
     Kind("optimal", lambda question: question.p.known is not None and question.p.known.optimal is not None, _optimal),
     Kind("clipped", lambda question: unclipped(question.network) is not None, _clipped),
     Kind("regions", _floats, partial(propose_regions, most=_FEW)),
-    Kind("columns", _table, propose_columns),
+    Kind("columns", lambda question: _all_as_meant(question) and question.p.mesh is not None, propose_columns),
     Kind("windows", _all_as_meant, propose_windows),
     Kind("multiplexed", _all_as_meant, propose_multiplexed),
-    Kind("expression", _weights_as_meant, propose_expression),
+    Kind("expression", lambda question: question.rounded_from is None, propose_expression),
     Kind("rounded", _rounded_weights, _rounded),
-    Kind("line", _bends_in_one_direction, propose_line),
+    Kind("line", _all_as_meant, propose_line),
     Kind("clamped", _two_inputs, propose_clamped),
     Kind("strip", _two_inputs, propose_strips),
     Kind("sums", _all_as_meant, _sums),
+    Kind("fold", _all_as_meant, _fold),
     Kind("bends", _all_as_meant, propose_bends),
     Kind("near", _float_data, _near),
     Kind("regions", lambda _: True, partial(propose_regions, most=_MANY)),
@@ -233,9 +239,11 @@ KINDS = (
 
 def proposals(question: Question, failures: list[NoProof], names: tuple[str, ...] | None = None) -> Iterator[Proposal]:
     """What each kind that applies proposes, in the order of the table; why it has nothing goes to `failures`."""
-    for kind in KINDS:
+    for number, kind in enumerate(KINDS):
         if (names is not None and kind.name not in names) or not kind.applies(question):
             continue
+        if question.progress is not None and names is None:
+            question.progress(number, len(KINDS), f"proof of kind {kind.name}")
         try:
             yield from kind.propose(question)
         except NoProof as reason:
@@ -251,6 +259,8 @@ def decide(question: Question, proposal: Proposal) -> Bound:
 
     Raises `NoProof` with the points that it names where it refuses; a direction stands for points far out.
     """
+    if question.progress is not None:
+        question.progress(len(KINDS), len(KINDS) + 1, "checking the proof")
     try:
         bound = settle(question.function_document, question.network_document, proposal.document, question.executor)
     except (Undecided, LimitError) as reason:
@@ -262,15 +272,7 @@ def decide(question: Question, proposal: Proposal) -> Bound:
 
 def prove(name: str, question: Question) -> dict[str, Any]:
     """The proof of one kind, as the checker accepted it; `NoProof` if there is none."""
-    failures: list[NoProof] = []
-    for proposal in proposals(question, failures, (name,)):
-        try:
-            decide(question, proposal)
-        except NoProof as reason:
-            failures.append(reason)
-        else:
-            return proposal.document
-    raise failures[-1] if failures else NoProof(f"kind {name!r} does not apply")
+    return _accepted(question, (name,)).document
 
 
 # Proofs of kind "rounded": of the exact network that a rounded one came from, and of how far the two are apart.
@@ -281,9 +283,7 @@ def prove(name: str, question: Question) -> dict[str, Any]:
 def propose_rounded(question: Question, propose: Callable[[Question], Iterator[Proposal]]) -> Iterator[Proposal]:
     """Proofs that `propose` has for the exact network; where that is not given, it is guessed from the components."""
     network, box = question.network, question.box
-    exact = question.rounded_from
-    if exact is None:
-        exact = restored(question)
+    exact = question.rounded_from or restored(question)
     if [weight.shape for weight, _ in exact.layers] != [weight.shape for weight, _ in network.layers]:
         raise NotRecognised("the exact network does not have the layers of the rounded one")
     inner = question.of(exact)
@@ -292,24 +292,20 @@ def propose_rounded(question: Question, propose: Callable[[Question], Iterator[P
         if isinstance(proof.bound, tuple):
             continue
         bound = added(proof.bound, distance)
-        fields = {
-            "box": None if box is None else box.document(),
-            "network": inner.network_document,
-            "proof": proof.document,
-        }
+        held = None if box is None else box.document()
+        fields = {"box": held, "network": inner.network_document, "proof": proof.document}
         yield Proposal(bound, proof_head("rounded", question.p.dim, bound) | fields)
 
 
 def _distance(question: Question, inner: Question) -> Bound:
     """How far the checker will find the two networks apart: on every piece, or by the sizes of weights alone."""
-    law = read_function(question.function_document)
-    layers, exact = (read_network(q.network_document, law.n, law.outputs) for q in (question, inner))
+    law, layers, exact = question.law, question.layers, inner.layers
     zero, one, box = Fraction(0), Fraction(1), question.box
     if box is None:
-        constant, slope = (difference(layers, exact, [Fraction(k)] * law.n, Fraction(1 - k)) for k in (0, 1))
-        if constant is None or slope is None:
+        constant, growth = (difference(layers, exact, [Fraction(k)] * law.n, Fraction(1 - k)) for k in (0, 1))
+        if constant is None or growth is None:
             raise NotRecognised("the weights of the two networks are too large to compare")
-        return (constant, slope) if slope else constant
+        return (constant, growth) if growth else constant
     size = [max(abs(x), abs(y)) for x, y in zip(box.low, box.high, strict=True)]
     rough = difference(layers, exact, size, one)
     count = len(law.pieces) + sum(len(form) for layer in (*layers, *exact) for form in layer)
@@ -336,11 +332,11 @@ def propose_clipped(question: Question, propose: Callable[[Question], Iterator[P
     inner = question.of(found.inner, None if before is None else before.inner)
     ends = [*box.low, *box.high]
     apart = max(abs(x - y) for x, y in zip([*found.low, *found.high], ends, strict=True))
-    moved = apart * _slope(found) if apart else Fraction(0)
+    moved = apart * slope(inner.layers, inner.p.dim) if apart else Fraction(0)
     reach = max(map(abs, ends))
     try:
         for proof in propose(inner):
-            level, growth = proof.bound if isinstance(proof.bound, tuple) else (proof.bound, Fraction(0))
+            level, growth = pair(proof.bound)
             bound = level + growth * reach + moved
             fields = {"box": box.document(), "proof": proof.document}
             yield Proposal(bound, proof_head("clipped", question.p.dim, bound) | fields)
@@ -349,21 +345,22 @@ def propose_clipped(question: Question, propose: Callable[[Question], Iterator[P
         raise NoProof(str(reason), reason.points, settles=reason.settles and not apart) from None
 
 
-def _slope(found: Clipped) -> Fraction:
-    """A bound on the slope of the network behind: ``|W_l| .. |W_1| 1``."""
-    size: list[Fraction] = [Fraction(1)] * found.inner.inputs
-    for weight, _ in exact_layers(found.inner):
-        rows = [Fraction(0)] * weight.shape[0]
-        for i, j, value in zip(weight.rows.tolist(), weight.indices.tolist(), weight.data, strict=True):
-            rows[i] += abs(Fraction(value)) * size[j]
-        size = rows
-    return max(size)
-
-
 # Proofs of kind "optimal": that a function is the optimiser of a program for all its feasible parameters.
 #
 # What makes it so was found when the program was solved (`cpwl.mpqp`); here each region is placed in a piece, which may
 # be several regions that were merged.
+
+
+_BLOCK = 256  # regions that are looked for in all pieces at once
+
+
+def _inside_of(p: CPWL, places: NDArray[np.object_]) -> NDArray[np.bool_]:
+    """``[i, k]``: whether place `k`, ``(x, 1) w`` in integers, is in piece `i`."""
+    rows = p.polyhedra.integer()
+    row, place = np.nonzero(signs_at(np.concatenate([rows[:, :-1], -rows[:, -1:]], axis=1), places) > 0)
+    inside = np.ones((p.num_pieces, len(places)), dtype=bool)
+    inside[p.polyhedra.owner[row], place] = False
+    return inside
 
 
 def propose_optimal(question: Question, propose: Callable[[Question], Iterator[Proposal]]) -> Iterator[Proposal]:
@@ -372,15 +369,14 @@ def propose_optimal(question: Question, propose: Callable[[Question], Iterator[P
     if p.known is None or p.known.optimal is None or p.mesh is not None:
         raise NotRecognised("the function is not known to be the optimiser of a program")
     document = p.known.optimal.document()
-    rows = p.polyhedra.integer()
     inner = np.array([region.inner for region in p.known.optimal.regions], dtype=object)
     places = integer_rows(np.ones((len(inner), p.dim + 1)), np.column_stack([inner, [1] * len(inner)]))
-    for entry, place in zip(document["regions"], places, strict=True):
-        outside = (rows[:, :-1] @ place[:-1] > rows[:, -1] * place[-1]).astype(bool)
-        pieces = np.setdiff1d(np.arange(p.num_pieces), p.polyhedra.owner[outside])
-        if not len(pieces):
+    for first in range(0, len(places), _BLOCK):
+        inside = _inside_of(p, places[first : first + _BLOCK])
+        if not inside.any(axis=0).all():
             raise NotRecognised("a region of the program is in no piece of the function")
-        entry["piece"] = int(pieces[0])
+        for entry, piece in zip(document["regions"][first:], inside.argmax(axis=0), strict=False):
+            entry["piece"] = int(piece)
     for proof in propose(question):
         yield Proposal(
             proof.bound,

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.documents.write import function_document, network_document
+from cpwl.exact.integers import ratio_view
 from cpwl.exact.rational import fraction_array, text
 from cpwl.function import CPWL
 from cpwl.function.lineality import divided
@@ -23,8 +24,10 @@ from cpwl.network import Network
 from cpwl.progress import Progress
 from cpwl.proofs.entries import NotRecognised
 from cpwl.proofs.rounding import Bound, Box, box_of
+from cpwl_check.pieces import Law, Layers, read_function, read_network
 
-_SAMPLES = 20_000  # points, about, at which signs are looked at
+Floats = NDArray[np.float64]
+_SAMPLES = 20_000  # points at which signs are looked at
 _BLOCK = 512  # points at once: all neurons at all of them would take gigabytes
 
 
@@ -79,8 +82,18 @@ class Question:
         return function_document(self.p)
 
     @cached_property
+    def law(self) -> Law:
+        """The function as the checker reads it."""
+        return read_function(self.function_document)
+
+    @cached_property
+    def layers(self) -> Layers:
+        """The network as the checker reads it."""
+        return read_network(self.network_document, self.p.dim, self.p.outputs)
+
+    @cached_property
     def points(self) -> NDArray[np.float64]:
-        """Points of bounded pieces: corners, all or some, and means of them."""
+        """Some points of the domain: corners and inner points of the pieces, and far ones where they are unbounded."""
         return _points(self.p)
 
     @cached_property
@@ -103,7 +116,7 @@ class Question:
     def of(self, network: Network, rounded_from: Network | None = None) -> Question:
         """The same question of another network; what is known about the function is known there, too."""
         other = replace(self, network=network, rounded_from=rounded_from)
-        about = ("tables", "meant", "undone", "box", "function_document", "points")
+        about = ("tables", "meant", "undone", "box", "function_document", "law", "points")
         vars(other).update({name: vars(self)[name] for name in about if name in vars(self)})
         return other
 
@@ -113,19 +126,35 @@ class Question:
         return network_document(self.network)
 
 
-def _points(p: CPWL) -> NDArray[np.float64]:
-    """Corners of bounded pieces, all or some, and means of them."""
-    rng = np.random.default_rng(0)
+def _points(p: CPWL) -> Floats:
+    """Some points of the domain: corners and inner points of the pieces, and far ones where they are unbounded."""
     if p.mesh is not None:
-        corners = p.mesh.points[p.mesh.simplices]
-    else:
-        probe = Probe(1e-9)
-        directions = list(rng.standard_normal((4 * p.dim + 4, p.dim)))
-        bodies = (p.polyhedra[i] for i in range(p.num_pieces))
-        found = [[x for v, x in probe.maxima(body, directions) if np.isfinite(v)] for body in bodies]
-        corners = np.array([ends for ends in found if len(ends) == len(directions)]).reshape(-1, len(directions), p.dim)
-    share = rng.dirichlet(np.full(corners.shape[1], 0.5), (max(4, _SAMPLES // p.num_pieces), len(corners)))
-    return np.concatenate([corners.reshape(-1, p.dim), np.einsum("sqc,qcn->sqn", share, corners).reshape(-1, p.dim)])
+        corner, k = np.eye(p.dim + 1), p.dim + 1
+        uneven = np.arange(2.0, k + 2.0) / np.arange(2.0, k + 2.0).sum()
+        weights = np.concatenate([uneven[None], 0.9 * corner + 0.1 / k, 0.5 * corner + 0.5 * uneven])
+        inner = np.einsum("wi,qij->wqj", weights, p.mesh.points[p.mesh.simplices]).reshape(-1, p.dim)
+        return thinned(np.concatenate([p.mesh.points[np.unique(p.mesh.simplices)], inner]), _SAMPLES)
+    probe, found, spanned = Probe(1e-9), [], generators(p.polyhedra)
+    for i, body in enumerate(p.polyhedra):
+        places = spanned.places[spanned.member[spanned.start[i] : spanned.start[i + 1]]]
+        if len(places):
+            at, t = places[:, :-1], places[:, -1]
+            finite = ratio_view(at[t != 0], t[t != 0][:, None])
+            rays = at[t == 0].astype(np.float64)
+            rays /= np.abs(rays).max(axis=1, keepdims=True)
+            found += [finite, finite.mean(axis=0, keepdims=True)]
+            found += [finite.mean(axis=0) + s * (rays + rays.mean(axis=0)) for s in (1.0, 30.0) if len(rays)]
+        elif (x := probe.interior(body)) is not None:
+            found.append(np.asarray(x, dtype=np.float64)[None])
+    return thinned(np.concatenate(found), _SAMPLES) if found else np.zeros((0, p.dim))
+
+
+def thinned(points: Floats, most: int) -> Floats:
+    """Not too many of the points, from all over the domain."""
+    if len(points) <= most:
+        return points
+    chosen = np.random.default_rng(0).choice(len(points), most, replace=False)
+    return points[np.sort(chosen)]
 
 
 def places_of(p: CPWL) -> tuple[NDArray[np.object_], list[NDArray[np.int64]]]:

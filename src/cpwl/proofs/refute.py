@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from cpwl.exact.rational import fraction_array, to_float
 from cpwl.function import CPWL
-from cpwl.function.sample import inner_points
+from cpwl.function.evaluate import inner_points
 from cpwl.geometry.probe import Probe
 from cpwl.network import Network
 

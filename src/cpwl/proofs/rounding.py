@@ -12,6 +12,7 @@ from scipy.sparse import csr_array
 
 from cpwl.exact.rational import text
 from cpwl.function import CPWL
+from cpwl.function.domain import box_around
 from cpwl.network import Network
 from cpwl.network.network import exact_layers
 from cpwl.proofs.entries import Entry, Prover, counted_rows
@@ -44,11 +45,9 @@ class Box:
 def box_of(p: CPWL) -> Box | None:
     """The smallest box around all pieces, exactly; None if they are unbounded."""
     if p.mesh is not None:
-        used = np.unique(p.mesh.simplices)
-        corners = p.mesh.corners[used]
-        points = [[Fraction(v, c[-1]) for v in c[:-1]] for c in corners]
-        low = tuple(min(x[k] for x in points) for k in range(p.dim))
-        return Box(low, tuple(max(x[k] for x in points) for k in range(p.dim)), None)
+        ends = box_around(p)
+        assert ends is not None
+        return Box(tuple(low for low, _ in ends), tuple(high for _, high in ends), None)
     prover = Prover()
     found: list[list[Entry]] = []
     for rows in counted_rows(p):

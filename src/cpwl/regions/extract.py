@@ -14,8 +14,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-import scipy
-from scipy.sparse import coo_array
 
 from cpwl.documents.read import function_from_pieces, read_document
 from cpwl.documents.write import document_text, function_document
@@ -30,12 +28,12 @@ from cpwl.doors import (
     within_float64,
 )
 from cpwl.errors import CpwlWarning, InputError, InternalError
+from cpwl.exact.integers import linked
 from cpwl.executors import check_executor
 from cpwl.files import read_bytes, write_text
-from cpwl.function.components import label_maps
 from cpwl.function.cpwl import CPWL
 from cpwl.function.merge import merge as merged
-from cpwl.function.parts import Known
+from cpwl.function.parts import Known, label_maps
 from cpwl.geometry.polyhedra import Domain, Polyhedron, as_domain
 from cpwl.network.network import Network
 from cpwl.progress import Progress, Shown, shows_progress
@@ -71,9 +69,9 @@ def extract(
 ) -> CPWL:
     """The function of a network: every linear region with its affine map.
 
-    The pieces are the activation cells, sorted by activation pattern: on each one every neuron keeps its sign. Networks
-    in any position are welcome: neurons that are repeated, proportional, dead, constant or identically 0 on a region,
-    and hyperplanes through one point. Signs are decided by error bounds on floats, and in integers where those cannot
+    The pieces are the activation cells, sorted by activation pattern: on each of them, every neuron keeps its sign. No
+    general position is assumed: neurons may be repeated, proportional, dead, constant or identically 0 on a region,
+    and many hyperplanes may pass through one point. Floats with error bounds decide signs, and integers decide the
     tell.
 
     Parameters
@@ -83,25 +81,25 @@ def extract(
     domain, box
         Where: ``(A, b)`` for ``A x <= b``, or ``(low, high)`` for a box; all of R^n if neither is given.
     merge
-        Cells of one law become one piece where their union is convex.
+        Merge cells with the same law where their union is convex.
     max_regions
-        Ends the search after so many regions, as Ctrl-C does. Then ``complete`` is False, and the result can be handed
+        Stop after this many regions, as Ctrl-C does. ``complete`` is then False, and the result can be passed
         to `resume`.
     exact
         Whether rows and laws are rationals (``tol = 0``) or floats; by default they are rationals if the weights are,
         or are floats of few digits.
     resume
-        What an earlier search has found, to go on from there.
+        The result of an earlier search, to continue from it.
     executor
-        Shares out the work for networks of many inputs; the result does not depend on it.
+        Any `concurrent.futures.Executor`, for networks of many inputs. The result does not depend on it.
     progress
         Called as ``progress(done, total, step)``, or "auto": a bar after two seconds, on a terminal or in a notebook.
 
     Returns
     -------
     CPWL
-        The function. It keeps what the search knows beside rows and laws (`known`): inner points, neighbours, and that
-        nothing is missing; what is done with it later need not find that out again.
+        The function. In `known` it keeps further facts of the search: inner points, neighbours, and the fact that no
+        piece is missing. Later steps reuse these facts.
 
     Examples
     --------
@@ -171,8 +169,8 @@ def _report_thin(pieces: Pieces) -> bool:
         where = ", ".join(f"{v:.6g}" for v in pieces.inside[thin[0]])
         count = "1 region is" if len(thin) == 1 else f"{len(thin)} regions are"
         warnings.warn(
-            f"{count} thinner than {_TOL:g}, relative: region {thin[0]} at x = ({where}), for one. They are there, but "
-            "floats can hardly tell; `exact=True` gives their rows as rationals.",
+            f"{count} thinner than {_TOL:g}, relative, such as region {thin[0]} at x = ({where}). Float rows barely "
+            "represent them; `exact=True` returns rationals.",
             CpwlWarning,
             stacklevel=6,
         )
@@ -197,7 +195,7 @@ def extract_parts(
 
     The parts are cells of the first neurons, cut so that each has at most `size` regions. They cover the domain, no
     region lies in two of them, and each is complete on its own domain (``part.domain``). Only one part is held at a
-    time, or some for each worker.
+    time, or several for each worker.
 
     Parameters
     ----------
@@ -211,8 +209,8 @@ def extract_parts(
         Whether rows and laws are rationals or floats; by default they are rationals if the weights are, or are floats
         of few digits.
     checkpoint
-        A folder that keeps every part as a file, and a journal. A search that was ended, even by ``kill -9``, goes on
-        from there and gives the same parts.
+        A folder that stores every part as a file, and a journal. An interrupted search, even by ``kill -9``, continues
+        from there and yields the same parts.
     executor
         Any `concurrent.futures.Executor`; the parts and their order do not depend on it.
     progress
@@ -295,7 +293,7 @@ def _load(folder: Path, tile: Part, noted: Any) -> CPWL:
     """A part that an earlier search has found, which must be there as it was noted."""
     path = folder / _file(tile)
     if sha256(read_bytes(path)).hexdigest() != noted["hash"]:
-        raise InputError(f"`{path}` is not as it was written: it was changed since; use another folder", path=str(path))
+        raise InputError(f"`{path}` was changed after it was written; use another folder", path=str(path))
     _, data = read_document(path)
     return replace(function_from_pieces(data), complete=True)
 
@@ -370,7 +368,7 @@ def count_regions(
     executor: Executor | None = None,
     progress: Shown = None,
 ) -> Regions:
-    """Counts the linear regions of a network in all four senses; equality of laws is decided in rationals.
+    """Count the linear regions of a network, for each of four definitions; laws are compared in rationals.
 
     Parameters
     ----------
@@ -379,14 +377,14 @@ def count_regions(
     domain, box
         Where to count: ``(A, b)`` for ``A x <= b``, or ``(low, high)`` for a box; everywhere if neither is given.
     only
-        "cells" counts activation cells alone, which is fastest; the other numbers are None then.
+        "cells" counts activation cells only, which is fastest; the other numbers are then None.
     max_regions
-        Ends the search after so many cells; then `complete` is False.
+        Stop after this many cells; `complete` is then False.
     checkpoint
-        A folder that keeps what was counted so far, for ``only="cells"``: a search that was ended, even by ``kill -9``,
+        A folder that stores progress, for ``only="cells"``: a search that was interrupted, even by ``kill -9``,
         goes on from there.
     executor
-        Any `concurrent.futures.Executor`: shares out networks of many inputs, and of more cells than memory holds,
+        Any `concurrent.futures.Executor`, for networks of many inputs, and for more cells than fit into memory,
         which are counted tile by tile. The numbers do not depend on it.
     progress
         Called as ``progress(done, total, step)``, or "auto": a bar after two seconds, on a terminal or in a notebook.
@@ -394,7 +392,7 @@ def count_regions(
     Returns
     -------
     Regions
-        The four numbers, and whether they are those of the whole function.
+        The four numbers, and whether the search was complete.
 
     Examples
     --------
@@ -458,5 +456,4 @@ def connected_pieces(pieces: Pieces) -> int:
     inner = pieces.neighbour >= 0
     a, b = owner[inner], pieces.neighbour[inner]
     same = laws[a] == laws[b]
-    graph = coo_array((np.ones(same.sum()), (a[same], b[same])), shape=(len(pieces), len(pieces)))
-    return int(scipy.sparse.csgraph.connected_components(graph, directed=False)[0])
+    return len(np.unique(linked(np.stack([a[same], b[same]], axis=1), len(pieces))))

@@ -50,7 +50,7 @@ def ask(
     executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> Inquiry:
-    """Questions about a function, or about a network region by region, on a domain; the answers are the same.
+    """Ask questions about a function or a network on a domain; a network is examined region by region.
 
     Parameters
     ----------
@@ -59,12 +59,12 @@ def ask(
     domain, box
         Where: ``(A, b)`` for ``A x <= b``, or ``(low, high)`` for a box; everywhere if neither is given.
     max_regions
-        Networks: how many regions to look at before a question is left undecided; None: all of them.
+        Networks: stop after this many regions; the question is then undecided. None: no limit.
     at_once
-        Networks: how many regions to hold in memory at a time; more where so many meet in a point.
+        Networks: how many regions to hold in memory at a time; more if more of them meet in a point.
     checkpoint
-        Networks: a folder that keeps what was found so far, for `range`, `argmin` and `argmax`: a search that was
-        ended, even by ``kill -9``, goes on from there. One folder is for one question about one output.
+        Networks: a folder that stores progress, for `range`, `argmin` and `argmax`. A search that was interrupted,
+        even by ``kill -9``, continues from there. Use one folder for each question and output.
     executor
         Any `concurrent.futures.Executor`; answers do not depend on it.
     progress
@@ -223,10 +223,7 @@ class Inquiry:
         rows[:, best] = -1
         around = as_domain(None, self.subject.inputs, box=(centre - reach, centre + reach))
         assert around is not None
-        if self.domain is not None:
-            both = np.concatenate([around.integer(), self.domain.integer()])
-            around = as_domain((both[:, :-1], both[:, -1]), self.subject.inputs)
-        answer = replace(self, domain=around).inside(domain=(rows, [0] * len(others)))
+        answer = replace(self, domain=around.meet(self.domain)).inside(domain=(rows, [0] * len(others)))
         if answer.holds is None:
             return answer
         if answer.holds:

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from cpwl.errors import InputError, LimitError
-from cpwl.exact.integers import integer_rows, number_rows, primitive, ratio_view
+from cpwl.exact.integers import in_order, integer_rows, number_rows, primitive, ratio_view
 from cpwl.function.cpwl import CPWL
+from cpwl.function.evaluate import inner_points
 from cpwl.function.parts import Laws
-from cpwl.function.sample import inner_points
 from cpwl.geometry.generators import Generators
-from cpwl.geometry.polyhedra import Polyhedra, Polyhedron, ranges
+from cpwl.geometry.polyhedra import Polyhedra, Polyhedron, joined, picked, ranges
 from cpwl.geometry.probe import Probe
 from cpwl.network.network import Network
 from cpwl.progress import Progress
@@ -56,7 +56,7 @@ def label_laws(
         unsure = error[first, j] @ np.abs(generic)
         unsure += 8 * view.shape[2] * EPS * (np.abs(view[first, j]) @ np.abs(generic))
         unsure = np.where(np.isfinite(unsure) & np.isfinite(at), unsure, np.inf)
-        result[:, j] = _in_order(_decide(at, unsure, j, first, exactly)[member.ravel()])
+        result[:, j] = in_order(_decide(at, unsure, j, first, exactly)[member.ravel()])
     return result
 
 
@@ -82,14 +82,6 @@ def _decide(
     if len(shared):
         label[shared] += number_rows(exactly(pieces[shared])[:, j])[1]
     return label
-
-
-def _in_order(label: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The same labels numbered in order of first appearance."""
-    first, inverse = np.unique(label, return_index=True, return_inverse=True)[1:]
-    rank = np.empty(len(first), dtype=np.int64)
-    rank[np.argsort(first)] = np.arange(len(first))
-    return rank[inverse.ravel()]
 
 
 def read_neurons(network: Network, signs: NDArray[np.int8]) -> NDArray[np.int64]:
@@ -181,11 +173,9 @@ def pieces_of_subdivision(made: Subdivision, exact: bool, *, spans: bool = False
 def _spans(made: Subdivision, order: NDArray[np.int64], exact: bool) -> Generators:
     """Corners and rays of all cells, in the given order of cells."""
     members, vertices = made.lattice.vertices_of_cells(), made.vertices
-    lengths = np.diff(members.indptr)[order]
-    entries, _ = ranges(members.indptr[order].astype(np.int64), lengths)
+    entries, start = picked(members.indptr.astype(np.int64), order)
     places = np.zeros((len(vertices), made.forms.dim + 1), dtype=object if exact else np.float64)
     places[:, made.columns] = vertices.exactly(np.arange(len(vertices))) if exact else vertices.view
-    start = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     return Generators(places, members.indices[entries].astype(np.int64), start)
 
 
@@ -210,7 +200,7 @@ def pieces_of_walk(found: Walk, exact: bool) -> Pieces:
     component = label_laws(laws, error, found.forms.network, signs, exactly)
     inside = np.zeros((len(order), found.forms.dim))
     inside[:, found.columns[:-1]] = found.inside[order]
-    return Pieces(_stack([part[0] for part in parts]), laws, component, signs, neighbour, inside, found.complete)
+    return Pieces(joined([part[0] for part in parts]), laws, component, signs, neighbour, inside, found.complete)
 
 
 def find_thin(pieces: Pieces, tol: float) -> NDArray[np.int64]:
@@ -291,14 +281,6 @@ def _batches(
 
 def _last_base(forms: Forms, count: int) -> NDArray[np.int64]:
     return np.arange(count) if forms.levels[-1].cells > 1 else np.zeros(count, dtype=np.int64)
-
-
-def _stack(parts: list[Polyhedra]) -> Polyhedra:
-    start = np.cumsum([0, *(length for part in parts for length in np.diff(part.start))]).astype(np.int64)
-    exact = None if parts[0].exact is None else np.concatenate([part.exact for part in parts])
-    return Polyhedra(
-        np.concatenate([part.A for part in parts]), np.concatenate([part.b for part in parts]), start, exact
-    )
 
 
 def _stack_laws(parts: list[Laws]) -> Laws:

@@ -17,9 +17,10 @@ import numpy as np
 
 from cpwl.errors import LimitError
 from cpwl.exact.integers import primitive
+from cpwl.exact.rational import ratios
 from cpwl.executors import More
 from cpwl.function.questions.extent import Asked
-from cpwl.geometry.bodies import Bodies, solid, stacked
+from cpwl.geometry.bodies import Bodies, body_of, solid, stacked
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
 from cpwl.geometry.probe import bounding_box
 from cpwl.network.network import Network
@@ -208,13 +209,10 @@ def _length(ends: tuple[Fraction | None, Fraction | None]) -> float:
 
 def _both(one: Polyhedron, two: Polyhedron) -> Polyhedron:
     """The intersection; of rows with one normal the nearer is enough."""
-    rows: dict[tuple[int, ...], tuple[Fraction, Any]] = {}
-    for row in primitive(np.concatenate([one.integer(), two.integer()])):
-        normal = primitive(row[None, :-1])[0]
-        scale = Fraction(int(row[:-1][row[:-1] != 0][0]), int(normal[normal != 0][0]))
-        right = Fraction(int(row[-1])) / scale
-        key = tuple(normal)
-        if key not in rows or right < rows[key][0]:
-            rows[key] = right, row
-    kept = np.array([row for _, row in rows.values()], dtype=object)
-    return stacked(kept, np.array([0, len(kept)]))[0]
+    rows, nearest = primitive(one.meet(two).integer()), dict[tuple[int, ...], int]()
+    scale = np.abs(np.gcd.reduce(rows[:, :-1], axis=1))  # of a single number it is that number, sign and all
+    right = np.asarray(ratios(rows[:, -1], scale))
+    for k, normal in enumerate(map(tuple, primitive(rows[:, :-1]).tolist())):
+        if normal not in nearest or right[k] < right[nearest[normal]]:
+            nearest[normal] = k
+    return body_of(rows[list(nearest.values())])

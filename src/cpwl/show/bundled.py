@@ -285,15 +285,6 @@ def check_proof(law: Path, network: Path, proof: Path) -> Verdict:
     return Verdict(done.returncode == 0, (done.stdout + done.stderr).strip())
 
 
-def power_of_ten(count: int) -> tuple[str, str]:
-    """A number to be read at a glance: ``("1,234", "")``, or for large ones ``("10", exponent)``.
-
-    >>> power_of_ten(50_927), power_of_ten(3 * 10**5000)
-    (('50,927', ''), ('10', '5000'))
-    """
-    return (f"{count:,}", "") if count < 10**6 else ("10", str(round(math.log10(count))))
-
-
 def _try_algorithm_1(p: CPWL) -> tuple[int, Failure | None]:
     """Algorithm 1 as printed: its neurons, and where its network is wrong, if it is."""
     try:
@@ -420,5 +411,9 @@ def _numbers(row: Row) -> list[str]:
 
 
 def _power(count: int) -> str:
-    base, exponent = power_of_ten(count)
-    return f"{base}^{exponent}" if exponent else base
+    """A number to be read at a glance.
+
+    >>> _power(50_927), _power(3 * 10**5000)
+    ('50,927', '10^5000')
+    """
+    return f"{count:,}" if count < 10**6 else f"10^{round(math.log10(count))}"

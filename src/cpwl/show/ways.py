@@ -26,8 +26,8 @@ from cpwl.compiler import compile
 from cpwl.errors import CpwlError, InputError, LimitError
 from cpwl.function.cpwl import CPWL
 from cpwl.function.domain import box_around
+from cpwl.function.evaluate import sample
 from cpwl.function.mesh import kuhn_grid
-from cpwl.function.sample import sample
 from cpwl.io.c.write import CCode, Form, to_c
 from cpwl.network.jit import jit
 from cpwl.network.network import Network
@@ -285,9 +285,7 @@ def _in_c(source: CPWL | Network, form: Form, x: _Array, reference: _Array) -> W
         way = Way(name, "C", bytes=cost.flash, multiply_adds=cost.multiply_adds)
         compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
         if compiler is None:
-            return Way(
-                name, "C", bytes=cost.flash, multiply_adds=cost.multiply_adds, note="there is no C compiler here"
-            )
+            return replace(way, note="there is no C compiler here")
         call = _loaded(code, compiler, folder)
         y = np.empty((len(x), code.body.outputs))
         call(x, y)

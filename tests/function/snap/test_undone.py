@@ -48,6 +48,18 @@ def test_two_outputs_of_which_each_has_its_own_bends():
     assert c.sizes.neurons < cpwl.compile(p, precision="exact").sizes.neurons
 
 
+def test_in_space_many_laws_are_not_looked_for(monkeypatch):
+    """Beyond the limit a table of samples is put on its even grid, and its laws stay as they are."""
+    x, y, z = np.meshgrid(*[np.linspace(-1, 1, 4)] * 3, indexing="ij")
+    values = np.sin(3 * x) * np.cos(2 * y) + z**2
+    tables = [CPWL.from_grid([np.linspace(-1, 1, 4)] * 3, values) for _ in range(2)]
+    one = undone(tables[0])
+    monkeypatch.setattr("cpwl.function.snap.snap._LAWS", 10)
+    two = undone(tables[1])
+    assert one.num_components < two.num_components
+    assert two.num_pieces == tables[1].num_pieces
+
+
 def test_no_error_allowed_means_that_the_samples_are_taken_as_they_are():
     p = sampled(SAMPLED["a plane"], 4)
     c = cpwl.compile(p, precision="exact", certify=True)

@@ -132,11 +132,8 @@ def max_of_mins(laws: Laws, rows: list[NDArray[np.int64]]) -> Network:
         f"Algorithm 1's network of about {3 * members:,} neurons",
         'Use construction="gates" or "lattice", which need far fewer.',
     )
-    gradient, offset = laws.gradient[:, 0], laws.offset[:, 0]
-    if laws.exact is not None:
-        whole = fraction_array(laws.exact[:, 0, :-1]) / laws.exact[:, 0, -1:]
-        gradient, offset = whole[:, :-1], whole[:, -1]
-    minima = extrema(gradient, offset, rows, "min")
+    whole = laws.coefficients()[:, 0] if laws.exact is None else laws.rational()[:, 0]
+    minima = extrema(whole[:, :-1], whole[:, -1], rows, "min")
     return end_to_end(minima, extremum(eye_array(len(rows), format="csr"), np.zeros(len(rows)), "max"))
 
 

@@ -81,7 +81,9 @@ def short(x: float, room: float) -> Fraction:
     Fraction(5, 16)
     """
     if not (math.isfinite(x) and 0 < room < math.inf):
-        raise LimitError("lines and points of this function are too far apart in size for strips: float64 loses them")
+        raise LimitError(
+            "the coordinates of this function differ too much in size for strips in float64; use another construction"
+        )
     unit = Fraction(2) ** int(np.frexp(room)[1] - 1)
     return round(Fraction(x) / unit) * unit
 

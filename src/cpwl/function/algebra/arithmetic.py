@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from cpwl.doors import check_argument, check_list, chosen_numbers, within_float64
 from cpwl.errors import InputError, counted
-from cpwl.exact.integers import integer_rows, primitive
-from cpwl.exact.rational import fraction_array, fractions_for, is_exact_float, to_float
+from cpwl.exact.integers import homogeneous, number_rows, primitive
+from cpwl.exact.rational import fraction_array, fractions_for
 from cpwl.function.cpwl import CPWL, generators_of
 from cpwl.function.merge import merge
-from cpwl.function.parts import Laws, Mesh, Parts
+from cpwl.function.parts import Laws, Parts
 from cpwl.function.snap.snap import snap
-from cpwl.geometry.bodies import Bodies, solid, stacked
+from cpwl.geometry.bodies import Bodies, body_of, solid, stacked
 from cpwl.geometry.overlay import overlay
 from cpwl.geometry.polyhedra import Polyhedron, fact
 
@@ -70,10 +70,8 @@ def common_domain(one: Polyhedron | None, two: Polyhedron | None) -> Polyhedron 
         return None
     if one is two:
         return one
-    rows = np.concatenate([one.integer(), two.integer()])
-    distinct = list(dict.fromkeys(map(tuple, primitive(rows).tolist())))
-    exact = np.array(distinct, dtype=object).reshape(len(distinct), one.dim + 1)
-    return stacked(exact, np.array([0, len(exact)]))[0]
+    rows = primitive(one.meet(two).integer())
+    return body_of(rows[number_rows(rows)[0]])
 
 
 def scaled(laws: NDArray[np.object_], factor: NDArray[np.object_]) -> NDArray[np.object_]:
@@ -143,7 +141,7 @@ def linear_image(p: CPWL, matrix: Any, shift: Any = 0) -> CPWL:
             term = np.column_stack([laws[:, j, :-1] * line[j].numerator, laws[:, j, -1] * line[j].denominator])
             total = summed(total, term)
         rows.append(primitive(total))
-    return _with_laws(p, np.stack(rows, axis=1))
+    return p.with_laws(np.stack(rows, axis=1))
 
 
 def output(p: CPWL, j: Any) -> CPWL:
@@ -155,7 +153,7 @@ def output(p: CPWL, j: Any) -> CPWL:
         whole = None if mesh.exact_values is None else mesh.exact_values[:, chosen]
         mesh = replace(mesh, values=mesh.values[:, chosen], exact_values=whole)
     laws = Laws(p.laws.gradient[:, chosen].copy(), p.laws.offset[:, chosen].copy(), exact)
-    made = _made(p, laws, mesh)
+    made = p.with_parts(laws, mesh)
     if not p.names:
         return made
     ends = [*range(p.dim), *(p.dim + int(k) for k in chosen)]
@@ -179,8 +177,8 @@ def side_by_side(functions: Sequence[CPWL]) -> CPWL:
 def on_common_pieces(functions: Sequence[CPWL], combine: Callable[[list[Integers]], Integers]) -> CPWL:
     """The function whose law on each common piece is made of the laws of all functions there."""
     first = functions[0]
-    if all(_same_pieces(first, q) for q in functions[1:]):
-        return _with_laws(first, primitive(combine([q.laws.integer() for q in functions])))
+    if all(same_pieces(first, q) for q in functions[1:]):
+        return first.with_laws(primitive(combine([q.laws.integer() for q in functions])))
     whole = [exactly(q) for q in functions]
     number, bodies = pieces_of(whole[0])
     laws, domain = [whole[0].laws.integer()[number]], whole[0].domain
@@ -194,7 +192,7 @@ def on_common_pieces(functions: Sequence[CPWL], combine: Callable[[list[Integers
     return function_of(bodies, combine(laws), domain)
 
 
-def _same_pieces(p: CPWL, q: CPWL) -> bool:
+def same_pieces(p: CPWL, q: CPWL) -> bool:
     """Whether two functions have the very same pieces in the same order."""
     if p.tol != q.tol or p.domain is not q.domain:
         return False
@@ -207,32 +205,6 @@ def _same_pieces(p: CPWL, q: CPWL) -> bool:
     )
 
 
-def _with_laws(p: CPWL, laws: Integers) -> CPWL:
-    """The function with the same pieces and other laws, continuous as they are."""
-    return _made(p, Laws.from_integer(laws), None if p.mesh is None else _revalued(p.mesh, laws))
-
-
-def _made(p: CPWL, laws: Laws, mesh: Mesh | None) -> CPWL:
-    # What is known of the pieces stays true; of the values nothing does.
-    known = None if p.known is None else replace(p.known, network=None, optimal=None)
-    made = CPWL.from_parts(Parts(p.polyhedra, laws, p.domain, p.tol, mesh, known))
-    return replace(made, complete=p.complete)
-
-
-def _revalued(mesh: Mesh, laws: Integers) -> Mesh:
-    """The table with the values of the laws at its corners."""
-    count = len(mesh.corners)
-    holder = np.full(count, -1, dtype=np.int64)
-    holder[mesh.simplices] = np.arange(len(mesh.simplices))[:, None]
-    used = holder >= 0
-    own, places = laws[holder[used]], mesh.corners[used]
-    above = (own[..., :-1] * places[:, None]).sum(axis=2)
-    values = np.full((count, laws.shape[1]), Fraction(0), dtype=object)
-    values[used] = np.frompyfunc(Fraction, 2, 1)(above, own[..., -1] * places[:, -1:])
-    exact = None if is_exact_float(values) else values
-    return replace(mesh, values=to_float(values), exact_values=exact)
-
-
 def check_shapes(p: CPWL, q: CPWL) -> None:
     """Refuse two functions with other numbers of inputs or outputs."""
     if (p.dim, p.outputs) != (q.dim, q.outputs):
@@ -242,8 +214,5 @@ def check_shapes(p: CPWL, q: CPWL) -> None:
 @within_float64()
 def plus_affine(p: CPWL, matrix: Any, shift: Any) -> CPWL:
     """The function ``x -> p(x) + M x + s``, with the same pieces."""
-    weight, move = fraction_array(matrix), fraction_array(shift)
-    wide = np.column_stack([weight, move, np.full((len(move), 1), Fraction(1), dtype=object)])
-    law = integer_rows(np.zeros(0), wide)
-    laws = p.laws.integer()
-    return _with_laws(p, primitive(summed(laws, np.broadcast_to(law, laws.shape))))
+    law, laws = homogeneous(np.column_stack([fraction_array(matrix), fraction_array(shift)])), p.laws.integer()
+    return p.with_laws(primitive(summed(laws, np.broadcast_to(law, laws.shape))))

@@ -11,19 +11,19 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from flint import fmpq_mat
 from numpy.typing import NDArray
 
 from cpwl.doors import check_argument, check_outside, within_float64
 from cpwl.errors import InputError, counted
-from cpwl.exact.integers import integer_rows, primitive, sign
-from cpwl.exact.rational import fraction_array, to_flint
+from cpwl.exact.integers import homogeneous, primitive, sign
+from cpwl.exact.rational import exact_matrix, fraction_array
 from cpwl.function.algebra.arithmetic import exactly, function_of, pieces_of
 from cpwl.function.algebra.extremes import border_rows, need_convex
 from cpwl.function.answers import point_text
 from cpwl.function.cpwl import CPWL
+from cpwl.function.form import middle
 from cpwl.function.parts import Laws, Parts
-from cpwl.geometry.bodies import Bodies, stacked
+from cpwl.geometry.bodies import Bodies, body_of, stacked
 from cpwl.geometry.generators import Generators, box_pairs, boxes_around
 from cpwl.geometry.overlay import cut_by
 from cpwl.geometry.polyhedra import Polyhedron, ranges
@@ -76,9 +76,8 @@ def after(p: CPWL, affine: Any) -> CPWL:
     matrix, shift = fraction_array(affine[0]), fraction_array(affine[1])
     if matrix.ndim != 2 or shift.shape != (len(matrix),) or len(matrix) != p.dim:
         raise InputError(f"`A` must have {p.dim} rows and `b` {p.dim} entries, not {matrix.shape} and {shift.shape}")
-    law = _as_law(matrix, shift)
-    onto = fmpq_mat(*matrix.shape, [to_flint(v) for v in matrix.ravel()]).rank() == p.dim
-    if not onto:
+    law = homogeneous(np.column_stack([matrix, shift]))[None]
+    if exact_matrix(matrix).rank() < p.dim:
         return compose(p, _affine(law), outside="drop")
     forms, below = _common(law)
     every = np.zeros(len(p.polyhedra.b), dtype=np.int64)
@@ -86,19 +85,11 @@ def after(p: CPWL, affine: Any) -> CPWL:
     pieces = stacked(primitive(rows), p.polyhedra.start)
     one = np.zeros(p.num_pieces, dtype=np.int64)
     laws = Laws.from_integer(primitive(_chained(p.laws.integer(), forms[one], below[one])))
-    domain = None if p.domain is None else _pulled_domain(p.domain, forms, below)
+    domain = None
+    if p.domain is not None:
+        zero = np.zeros(len(p.domain.b), dtype=np.int64)
+        domain = body_of(primitive(_preimages(p.domain.integer(), forms[zero], below[zero])))
     return CPWL.from_parts(Parts(pieces, laws, domain, p.tol))
-
-
-def _pulled_domain(domain: Polyhedron, forms: Integers, below: Integers) -> Polyhedron:
-    zero = np.zeros(len(domain.b), dtype=np.int64)
-    rows = primitive(_preimages(domain.integer(), forms[zero], below[zero]))
-    return stacked(rows, np.array([0, len(rows)]))[0]
-
-
-def _as_law(matrix: Integers, shift: Integers) -> Integers:
-    ones = np.full((len(matrix), 1), Fraction(1), dtype=object)
-    return integer_rows(np.zeros(0), np.column_stack([matrix, shift, ones]))[None]
 
 
 def _affine(law: Integers) -> CPWL:
@@ -181,10 +172,8 @@ def _along(start: Integers, ray: Integers, row: Integers) -> Integers:
 def inner_point(bodies: Bodies, i: int = 0) -> Integers:
     """A rational point strictly inside body `i`."""
     if bodies.known[i]:
-        own = bodies.places[bodies.spans.of_piece(i)]
-        corners = [fraction_array(x[:-1]) / x[-1] for x in own if x[-1] != 0]
-        middle = sum(corners, np.full(own.shape[1] - 1, Fraction(0), dtype=object)) / len(corners)
-        return np.asarray(sum((fraction_array(x[:-1]) for x in own if x[-1] == 0), middle))
+        place = middle(bodies.places[bodies.spans.of_piece(i)][None])[0]
+        return np.asarray(fraction_array(place[:-1]) / place[-1])
     found = Probe(0.0).interior(bodies.polyhedra[i])
     assert found is not None
     return fraction_array(found)

@@ -9,14 +9,14 @@ from numpy.typing import NDArray
 
 from cpwl.doors import formerly, within_float64
 from cpwl.errors import InputError
-from cpwl.exact.integers import sides
+from cpwl.exact.integers import number_rows, sides
 from cpwl.exact.rational import fraction, is_number
 from cpwl.function.algebra.arithmetic import check_shapes, common_domain, exactly, function_of, pieces_of
 from cpwl.function.cpwl import CPWL
 from cpwl.function.doctor.first_error import first_error
 from cpwl.function.flags import consistency
 from cpwl.function.parts import Laws, Parts
-from cpwl.geometry.bodies import Bodies, joined_bodies, stacked
+from cpwl.geometry.bodies import Bodies, body_of, joined_bodies, stacked
 from cpwl.geometry.facets import hyperplanes
 from cpwl.geometry.overlay import cut_by, overlay, repeated, split
 from cpwl.geometry.polyhedra import Polyhedron, as_domain, ranges
@@ -39,8 +39,7 @@ def is_border(bodies: Bodies) -> NDArray[np.bool_]:
 def border_rows(bodies: Bodies) -> NDArray[np.object_]:
     """The rows ``(a, b)`` of the domain, each once."""
     rows = bodies.rows[is_border(bodies)]
-    distinct = list(dict.fromkeys(map(tuple, rows.tolist())))
-    return np.array(distinct, dtype=object).reshape(len(distinct), bodies.rows.shape[1])
+    return rows[number_rows(rows)[0]]
 
 
 def inside_border(bodies: Bodies, others: Bodies) -> NDArray[np.bool_]:
@@ -56,7 +55,7 @@ def inside_border(bodies: Bodies, others: Bodies) -> NDArray[np.bool_]:
         outside |= sides(rows[k : k + 1], places, np.zeros(len(places), dtype=np.int64), np.arange(len(places))) > 0
     _, owner = ranges(bodies.spans.start[:-1], np.diff(bodies.spans.start))
     result[owner[outside[where.ravel()]]] = False
-    probe, walls = Probe(0.0), stacked(rows, np.array([0, len(rows)]))[0]
+    probe, walls = Probe(0.0), body_of(rows)
     for i in np.flatnonzero(~bodies.known).tolist():
         result[i] = probe.bounds(bodies.polyhedra[i], walls)
     return result

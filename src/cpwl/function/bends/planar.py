@@ -18,9 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.errors import InputError
-from cpwl.exact.integers import number_rows, primitive, ratio_view, sign
+from cpwl.exact.integers import are_multiples, number_rows, primitive, ratio_view, sign
+from cpwl.exact.rational import ratios
 from cpwl.function.cpwl import CPWL
+from cpwl.function.form import middle
 from cpwl.geometry.bodies import solid
+from cpwl.geometry.cells import Cell, cell_of, cut
 from cpwl.geometry.facets import hyperplanes
 from cpwl.geometry.polyhedra import fact
 
@@ -186,7 +189,6 @@ def _ranks(top: NDArray[np.object_], bottom: NDArray[np.object_]) -> NDArray[np.
     return ranks
 
 
-_fraction = np.frompyfunc(Fraction, 2, 1)
 _power = np.frompyfunc(lambda a, b: 1 << (max(a, b).bit_length() - 1), 2, 1)
 
 
@@ -329,11 +331,11 @@ def _jumps(p: CPWL, edges: Edges, plus: NDArray[np.int64], minus: NDArray[np.int
         rise = f[:, :3] * g[:, 3:] - g[:, :3] * f[:, 3:]
         c = np.where(l[:, 0] != 0, 0, 1)
         each = np.arange(len(bent))
-        torn = np.flatnonzero((rise * l[each, c][:, None] != l * rise[each, c][:, None]).any(axis=1))
+        torn = np.flatnonzero(~are_multiples(rise, l))
         if len(torn):
             i, k = int(one[bent[torn[0]]]), int(two[bent[torn[0]]])
             raise InputError(f"pieces {i} and {k} disagree on their common edge", pieces=(i, k))
-        jump[bent, j] = _fraction(rise[each, c] * power_of_two(l), f[:, 3] * g[:, 3] * l[each, c])
+        jump[bent, j] = ratios(rise[each, c] * power_of_two(l), f[:, 3] * g[:, 3] * l[each, c])
     return jump
 
 
@@ -450,9 +452,6 @@ def _inside(edges: Edges, own: NDArray[np.int64]) -> NDArray[np.object_]:
 # ``step' = -step``; the jump itself is that of `l` and of `-l`, which differ by an affine function.
 
 
-_Polygon = list[NDArray[np.object_]]
-
-
 def orientations(bends: PlanarBends, p: CPWL) -> Iterator[PlanarBends]:
     """The bends of `p` oriented away from a point of each cell of their lines but the one they have now.
 
@@ -465,7 +464,7 @@ def orientations(bends: PlanarBends, p: CPWL) -> Iterator[PlanarBends]:
     """
     seen = {(1,) * len(bends.lines)}
     for cell in _cells(bends):
-        point = _mean(cell)
+        point = middle(np.array([cell.places], dtype=object))[0]
         turn = away_from(bends.lines, point)
         if tuple(turn) not in seen:
             seen.add(tuple(turn))
@@ -489,40 +488,10 @@ def _law_at(p: CPWL, point: NDArray[np.object_]) -> NDArray[np.object_]:
     return np.asarray(p.laws.integer()[np.setdiff1d(np.arange(p.num_pieces), p.polyhedra.owner[out])[0]])
 
 
-def _cells(bends: PlanarBends) -> list[_Polygon]:
-    """The cells of the lines in the domain, polygons of places ``(X, Y, W)``; unbounded ones are clipped far out."""
-    one, two = np.triu_indices(len(bends.lines), 1)
-    places = cross(bends.lines[one], bends.lines[two])
-    places = np.concatenate([places[places[:, 2] != 0], bends.vertices, bends.corners[bends.corners[:, 2] != 0]])
-    far = 2 + 2 * max((abs(v) // abs(w) for x, y, w in places for v in (x, y)), default=0)
-    cells = [[np.array([a * far, b * far, 1], dtype=object) for a, b in ((1, 1), (-1, 1), (-1, -1), (1, -1))]]
-    for form in bends.boundary:
-        cells = [part for cell in cells for part in _cut(cell, form)[:1] if part]
-    for form in bends.lines:
-        cells = [part for cell in cells for part in _cut(cell, form) if part]
+def _cells(bends: PlanarBends) -> list[Cell]:
+    """The cells of the lines in the domain."""
+    cells = [cell_of((-bends.boundary).tolist(), 2)]
+    for form in bends.lines.tolist():
+        halves = [cut(cell, tuple(sense * v for v in form)) for cell in cells for sense in (-1, 1)]
+        cells = [half for half in halves if half.is_solid]
     return cells
-
-
-def _cut(cell: _Polygon, form: NDArray[np.object_]) -> tuple[_Polygon, _Polygon]:
-    """What a polygon has where a form is at least 0, and where it is at most 0; empty where that has no interior."""
-    at = sign(np.array(cell) @ form)
-    if (at >= 0).all() or (at <= 0).all():
-        return (cell, []) if (at >= 0).all() else ([], cell)
-    above: _Polygon = []
-    below: _Polygon = []
-    for k, place in enumerate(cell):
-        other = (k + 1) % len(cell)
-        above += [place] if at[k] >= 0 else []
-        below += [place] if at[k] <= 0 else []
-        if at[k] * at[other] < 0:
-            between = place * abs(form @ cell[other]) + cell[other] * abs(form @ place)
-            between = between // math.gcd(*between)
-            above.append(between)
-            below.append(between)
-    return above, below
-
-
-def _mean(cell: _Polygon) -> NDArray[np.object_]:
-    x, y = (sum((Fraction(place[k], place[2]) for place in cell), Fraction(0)) / len(cell) for k in (0, 1))
-    common = math.lcm(x.denominator, y.denominator)
-    return np.array([int(x * common), int(y * common), common], dtype=object)

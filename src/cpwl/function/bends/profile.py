@@ -59,7 +59,7 @@ def profile_of(p: CPWL) -> Profile:
     if p.tol:
         raise ConstructionError("breakpoints need exact data, and this data has a tolerance", tol=p.tol)
     laws = p.laws.integer()
-    direction = _direction(laws, p.dim)
+    direction = bend_direction(laws, p.dim)
     c = int(np.argmax(direction != 0))
     if p.dim == 1:
         own = np.asarray(laws)
@@ -79,7 +79,7 @@ def profile_of(p: CPWL) -> Profile:
     return _swept(p, direction, rest, own)
 
 
-def _direction(laws: Integers, dim: int) -> Integers:
+def bend_direction(laws: Integers, dim: int) -> Integers:
     """The direction of all differences of laws, as primitive integers; the first input's for an affine function."""
     if dim == 1:
         return np.array([1], dtype=object)

@@ -260,7 +260,9 @@ def _shares(corners: NDArray[np.float64]) -> NDArray[np.float64]:
     try:
         inverse = np.linalg.inv(np.concatenate([corners, np.ones((len(corners), 3, 1))], axis=2))
     except np.linalg.LinAlgError:
-        raise ConstructionError("a triangle of this table is so thin that it is flat in floats") from None
+        raise ConstructionError(
+            "a triangle of this table is too thin for float64; give its coordinates as exact numbers"
+        ) from None
     return inverse.transpose(0, 2, 1)
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from flint import fmpz_mat
 from numpy.typing import NDArray
 
-from cpwl.exact.integers import number_rows, sign, signs_at
+from cpwl.exact.integers import are_multiples, number_rows, sign, signs_at
 from cpwl.function.answers import Finding, point_text
 from cpwl.function.cpwl import CPWL
 from cpwl.function.doctor.on_pieces import PieceDoctor
@@ -24,7 +24,7 @@ from cpwl.function.flags import is_sound_by_flags
 from cpwl.function.lineality import Divided, divided
 from cpwl.function.mesh import shared_facets
 from cpwl.geometry.facets import Hyperplanes, hyperplanes
-from cpwl.geometry.polyhedra import Polyhedra, fact, intervals
+from cpwl.geometry.polyhedra import Polyhedra, fact, intervals, joined
 from cpwl.geometry.probe import Probe
 
 # Pieces cut by whole hyperplanes: all about them can be read off their rows, without a linear program.
@@ -85,11 +85,8 @@ def _is_whole_domain(p: CPWL, common: NDArray[np.int64], planes: Hyperplanes) ->
         return True
     if not len(p.domain.b) or not len(common):
         return len(p.domain.b) == len(common)
-    rows = np.concatenate([p.polyhedra.integer(), p.domain.integer()])
-    start = np.array([0, len(p.polyhedra.b), len(rows)], dtype=np.int64)
-    view = np.concatenate([p.polyhedra.A, p.domain.A]), np.concatenate([p.polyhedra.b, p.domain.b])
     # Hyperplanes are numbered in order of appearance: those of the pieces keep their numbers.
-    both = hyperplanes(Polyhedra(*view, start, rows), 0.0)
+    both = hyperplanes(joined([p.polyhedra, p.domain.alone()]), 0.0)
     asserted = np.unique(np.stack([both.number, both.side], axis=1)[len(planes.number) :], axis=0)
     return asserted.shape == common.shape and bool((asserted == common).all())
 
@@ -128,11 +125,7 @@ def _twins_agree(p: CPWL, planes: Hyperplanes, twin: NDArray[np.int64]) -> bool:
     f, g = laws[p.polyhedra.owner[row]], laws[twin[row]]
     difference = f[..., :-1] * g[..., -1:] - g[..., :-1] * f[..., -1:]
     a = p.polyhedra.integer()[row]
-    plane = np.concatenate([a[:, :-1], -a[:, -1:]], axis=1)[:, None]
-    k = np.argmax(plane[:, 0, :-1] != 0, axis=1)
-    every = np.arange(len(row))
-    lead, slope = plane[every, 0, k][:, None, None], difference[every, :, k][..., None]
-    return bool((difference * lead == plane * slope).all())
+    return bool(are_multiples(difference, np.concatenate([a[:, :-1], -a[:, -1:]], axis=1)[:, None]).all())
 
 
 # Functions of one variable: intervals that follow each other, in arrays.

@@ -10,10 +10,10 @@ import scipy
 from numpy.typing import NDArray
 
 from cpwl.function.answers import Finding, Kind, point_text
-from cpwl.function.components import label_maps
 from cpwl.function.cpwl import CPWL
 from cpwl.function.doctor.on_pieces import PieceDoctor
 from cpwl.function.merge import merge_with_groups
+from cpwl.function.parts import label_maps
 from cpwl.geometry.facets import Facet, redundant_rows
 from cpwl.geometry.polyhedra import intervals
 
@@ -247,13 +247,12 @@ def _redundant_rows(doctor: PieceDoctor) -> list[Finding]:
 
 def _extra_rows(doctor: PieceDoctor, i: int, facets: list[Facet]) -> list[tuple[int, NDArray[Any]]]:
     """The rows of a piece that those of its facets imply, each with the point that comes closest to it."""
-    if doctor.stack is None:
-        return redundant_rows(doctor.polyhedra, doctor.planes, facets, doctor.probe)
-    own = {f.row: f.point for f in facets}
-    twins = {(doctor.planes.number[r], doctor.planes.side[r]): x for r, x in own.items()}
-    rows = (r for r in range(int(doctor.polyhedra.start[i]), int(doctor.polyhedra.start[i + 1])) if r not in own)
-    keys = ((r, twins.get((doctor.planes.number[r], doctor.planes.side[r]))) for r in rows)
-    return [(r, doctor.maximum(i, doctor.polyhedra.integer()[r, :-1])[1] if x is None else x) for r, x in keys]
+
+    def closest(r: int) -> NDArray[Any]:
+        return doctor.maximum(i, doctor.polyhedra.integer()[r, :-1])[1]
+
+    known = None if doctor.stack is None else closest
+    return redundant_rows(doctor.polyhedra, doctor.planes, facets, doctor.probe, known)
 
 
 def _mergeable_pieces(doctor: PieceDoctor) -> list[Finding]:

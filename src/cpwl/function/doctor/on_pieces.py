@@ -19,13 +19,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cpwl.exact.integers import are_multiples
 from cpwl.exact.rational import fraction_array
 from cpwl.executors import spread
 from cpwl.function.answers import Finding, Kind, number_text, point_text
 from cpwl.function.cpwl import CPWL
 from cpwl.function.flags import seams, spanned
 from cpwl.function.form import facets, middles
-from cpwl.function.scale import scale_of
+from cpwl.function.parts import scale_of
 from cpwl.geometry.facets import Facet, FacetCover, facets_of, hyperplanes
 from cpwl.geometry.generators import Generators, box_pairs, boxes_around, plane_rows
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
@@ -62,9 +63,7 @@ class Agreement:
         if self.exact:
             assert self.polyhedra.exact is not None
             a = self.polyhedra.exact[row]
-            h = np.append(a[:-1], -a[-1])
-            k = int(np.argmax(h[:-1] != 0))
-            return bool((d * h[k] == d[:, k : k + 1] * h).all())
+            return bool(are_multiples(d, np.append(a[:-1], -a[-1])[None]).all())
         h = np.append(self.polyhedra.A[row], -self.polyhedra.b[row])
         k = int(np.argmax(np.abs(h[:-1])))
         rest = d - d[:, k : k + 1] / h[k] * h
@@ -422,8 +421,7 @@ class PieceDoctor:
         self._add("overlap", message, (i, j), place, float(size))
 
     def _common(self, i: int, j: int) -> Polyhedron:
-        both = self.polyhedra.take(np.array([i, j]))
-        return Polyhedron(both.A, both.b, both.exact)
+        return self.polyhedra[i].meet(self.polyhedra[j])
 
     # --- one hyperplane ---------------------------------------------------------------------------------------
 

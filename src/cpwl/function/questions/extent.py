@@ -182,7 +182,7 @@ def _unbounded(about: Asked, i: int, start: Any, ray: Any, sense: int) -> Extrem
 
 @within_float64()
 def distance(p: CPWL, q: CPWL, *, domain: Any = None, box: Any = None) -> Distance:
-    """The largest gap ``max |p - q|`` over all outputs where both are defined, with a point, and the mean gap."""
+    """The largest difference ``max |p - q|`` over all outputs where both are defined, with a point; and the mean."""
     check_argument(q, CPWL, "distance")
     difference = restrict(subtract(p, q), domain=domain, box=box)
     gap = absolute(difference)

@@ -11,44 +11,16 @@ from numpy.typing import NDArray
 
 from cpwl.doors import formerly, within_float64
 from cpwl.errors import InputError, LimitError
-from cpwl.exact.integers import primitive, sign
+from cpwl.exact.integers import sign
 from cpwl.exact.rational import fraction, fraction_array, fractions_for
-from cpwl.exact.simplex import maximize
 from cpwl.function.answers import Answer, Face, LevelSet, Solutions, point_text
 from cpwl.function.cpwl import CPWL
 from cpwl.function.form import exact_rank
 from cpwl.function.questions.extent import Asked, asked, one_output
 from cpwl.geometry.bodies import is_bounded
+from cpwl.geometry.cells import cut, spanned_by
 from cpwl.geometry.overlay import split
 from cpwl.geometry.polyhedra import as_domain, ranges
-
-# Which of a few places span the others, exactly.
-
-
-def extreme_places(places: NDArray[np.object_]) -> NDArray[np.object_]:
-    """Places, corners ``(x, 1) w`` and rays ``(r, 0)``, that are no nonnegative combination of the others.
-
-    >>> extreme_places(np.array([[0, 1], [1, 1], [3, 2], [2, 1]], dtype=object)).tolist()
-    [[0, 1], [2, 1]]
-    """
-    if len(places) <= 2 or exact_rank(places) == len(places):
-        return places
-    kept = list(range(len(places)))
-    for k in range(len(places)):
-        others = [i for i in kept if i != k]
-        if _is_combination(places[k], places[others]):
-            kept = others
-    return places[kept]
-
-
-def _is_combination(place: NDArray[np.object_], others: NDArray[np.object_]) -> bool:
-    """Whether no hyperplane through the origin parts the place from the others (Farkas)."""
-    if not len(others):
-        return False
-    zero = np.zeros((len(others), 1), dtype=object)
-    rows = np.column_stack([others, zero])
-    return maximize(rows, [int(v) for v in place]).status == "optimal"
-
 
 Point = NDArray[np.object_]
 
@@ -79,12 +51,16 @@ def solutions(about: Asked, value: Any) -> Solutions:
         raise LimitError("a piece contains a line, or has too many rows for its corners to be listed; give a `box`")
     forms = [_forms(about.laws[:, j], v) for j, v in enumerate(values)]
     faces: dict[frozenset[tuple[int, ...]], tuple[int, Point]] = {}
+    sense = np.array([1] * about.dim + [-1], dtype=object)
     for i in _possible(about, forms):
-        places = about.bodies.places[about.bodies.spans.of_piece(i)]
+        own = about.bodies.rows[slice(*about.bodies.polyhedra.start[i : i + 2])] * sense
+        corners = about.bodies.places[about.bodies.spans.of_piece(i)]
+        part = spanned_by(corners.tolist(), [[0] * about.dim + [-1], *own.tolist()])
         for form in forms:
-            places = _section(places, form[i])
-        if len(places) and (places[:, -1] != 0).any():
-            faces.setdefault(frozenset(map(tuple, places.tolist())), (i, places))
+            part = cut(cut(part, tuple(form[i].tolist())), tuple((-form[i]).tolist()))
+        if part.has_point:
+            places = sorted(place for place, _ in part.rays)
+            faces.setdefault(frozenset(places), (i, np.array(places, dtype=object)))
     largest = _largest(faces)
     return Solutions(tuple(_face(int(about.number[i]), places) for i, places in largest))
 
@@ -108,21 +84,6 @@ def _possible(about: Asked, forms: list[Point]) -> list[int]:
         down[owner[signs <= 0]] = True
         good &= up & down
     return [int(i) for i in np.flatnonzero(good)]
-
-
-def _section(places: Point, form: Point) -> Point:
-    """What spans the part of a polyhedron where a form is 0: combinations of generators on both sides, pruned."""
-    if not len(places):
-        return places
-    value = (places * form).sum(axis=1)
-    signs = sign(value)
-    kept = [tuple(row) for row in places[signs == 0]]
-    for a in np.flatnonzero(signs > 0):
-        for b in np.flatnonzero(signs < 0):
-            row = places[a] * -value[b] + places[b] * value[a]
-            kept.append(tuple(primitive(row[None])[0]))
-    distinct = np.array(list(dict.fromkeys(kept)), dtype=object).reshape(-1, places.shape[1])
-    return extreme_places(distinct)
 
 
 def _largest(faces: dict[frozenset[tuple[int, ...]], tuple[int, Point]]) -> list[tuple[int, Point]]:

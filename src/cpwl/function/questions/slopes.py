@@ -9,22 +9,20 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from flint import fmpq, fmpq_mat
 from numpy.typing import NDArray
 
 from cpwl.doors import check_count, within_float64
 from cpwl.errors import InputError
-from cpwl.exact.integers import sign
-from cpwl.exact.rational import fraction_array, to_flint
+from cpwl.exact.integers import are_multiples, sign
+from cpwl.exact.rational import exact_matrix, fraction_array, negative_direction
 from cpwl.function.algebra.arithmetic import output as output_of
 from cpwl.function.algebra.composition import inner_point
 from cpwl.function.answers import Answer, Lipschitz, number_text, point_text
 from cpwl.function.cpwl import CPWL
 from cpwl.function.questions.extent import Asked, asked, one_output
-from cpwl.geometry.bodies import Bodies, stacked
+from cpwl.geometry.bodies import Bodies, body_of
 from cpwl.geometry.facets import hyperplanes
 from cpwl.geometry.generators import box_pairs, boxes_around
-from cpwl.geometry.polyhedra import Polyhedron
 from cpwl.geometry.probe import Probe
 
 Floats = NDArray[np.float64]
@@ -133,14 +131,9 @@ def _root(square: Fraction) -> tuple[Fraction, Fraction]:
 
 
 def _is_below(gradient: NDArray[np.object_], square: Fraction) -> bool:
-    """Whether ``square - G G'`` is positive definite, by its leading minors (Sylvester): then `square` is a bound."""
-    gram = gradient.dot(gradient.T)
-    size = len(gram)
-    for k in range(1, size + 1):
-        entries = [to_flint(square * (r == c) - gram[r, c]) for r in range(k) for c in range(k)]
-        if fmpq_mat(k, k, entries).det() <= fmpq(0):
-            return False
-    return True
+    """Whether ``square - G G'`` is positive definite: then `square` is a bound."""
+    unit = np.eye(len(gradient), dtype=np.int64).astype(object)
+    return negative_direction(exact_matrix(square * unit - gradient.dot(gradient.T))) is None
 
 
 def step_inside(
@@ -233,13 +226,13 @@ def _along_input(about: Asked, body: int, i: int, j: int) -> tuple[NDArray[np.ob
 
 @within_float64()
 def is_convex(p: CPWL, *, output: int | None = None, domain: Any = None, box: Any = None) -> Answer:
-    """Whether an output is convex: no comes with two points and their middle, where the function is too large."""
+    """Whether an output is convex: a no has two points and their midpoint, where the function is too large."""
     return bends(asked(p, domain, box), one_output(p, output), 1)
 
 
 @within_float64()
 def is_concave(p: CPWL, *, output: int | None = None, domain: Any = None, box: Any = None) -> Answer:
-    """Whether an output is concave: no comes with two points and their middle, where the function is too small."""
+    """Whether an output is concave: a no has two points and their midpoint, where the function is too small."""
     return bends(asked(p, domain, box), one_output(p, output), -1)
 
 
@@ -252,7 +245,7 @@ def bends(about: Asked, j: int, sense: int) -> Answer:
     wall = np.column_stack([about.bodies.rows[row, :-1], -about.bodies.rows[row, -1:]])
     bend = sign((change * wall).sum(axis=1)) * sense
     probe = Probe(0.0)
-    for k in np.flatnonzero((bend < 0) & _proportional(change, wall)).tolist():
+    for k in np.flatnonzero((bend < 0) & are_multiples(change, wall)).tolist():
         size = max(abs(Fraction(int(v), int(f[k, -1] * g[k, -1]))) for v in change[k, :-1])
         if size <= about.noise:
             slack = max(slack, size)
@@ -280,25 +273,13 @@ def _candidates(bodies: Bodies) -> tuple[NDArray[np.int64], NDArray[np.int64], N
     return owner[one], owner[two], one
 
 
-def _proportional(change: NDArray[np.object_], wall: NDArray[np.object_]) -> NDArray[np.bool_]:
-    """Whether two rows are multiples of each other, for many pairs."""
-    if not len(wall):
-        return np.zeros(0, dtype=bool)
-    lead = np.argmax(wall != 0, axis=1)
-    at = np.arange(len(wall))
-    cross = change * wall[at, lead][:, None] - wall * change[at, lead][:, None]
-    return ~np.asarray((cross != 0).any(axis=1), dtype=bool)
-
-
 def _shared(probe: Probe, bodies: Bodies, i: int, j: int, row: int) -> NDArray[np.object_] | None:
     """A point inside what two pieces share of the hyperplane of a row of the first, if that has an inside."""
     start = bodies.polyhedra.start
     mine = [r for r in range(start[i], start[i + 1]) if r != row]
     wall = tuple(-bodies.rows[row])
     yours = [r for r in range(start[j], start[j + 1]) if tuple(bodies.rows[r]) != wall]
-    stack = stacked(bodies.rows[[row, *mine, *yours]], np.array([0, 1 + len(mine) + len(yours)]))
-    body: Polyhedron = stack[0]
-    found = probe.interior(body, on=[0])
+    found = probe.interior(body_of(bodies.rows[[row, *mine, *yours]]), on=[0])
     return None if found is None else fraction_array(found)
 
 
@@ -316,7 +297,7 @@ def _refuted(
     ends = np.asarray(point - step * normal), np.asarray(point + step * normal)
     values = (about.value(one, ends[0])[j], about.value(one, point)[j], about.value(two, ends[1])[j])
     reason = (
-        f"not {word}: at x = {point_text(ends[0])}, their middle and {point_text(ends[1])} it is "
+        f"not {word}: at x = {point_text(ends[0])}, at the midpoint and at {point_text(ends[1])} the values are "
         f"{', '.join(number_text(v) for v in values)}"
     )
     shown = tuple(np.array([v], dtype=object) for v in values)

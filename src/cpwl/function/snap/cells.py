@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 
 from cpwl.errors import CpwlWarning
-from cpwl.exact.integers import integer_rows
+from cpwl.exact.integers import integer_rows, linked
+from cpwl.exact.sparse import Union
 from cpwl.function.make import parts_of_simplices
 from cpwl.function.parts import Laws, Parts
 from cpwl.function.snap.complex import Contact, Face, FloatComplex, Unfit, spans
@@ -274,13 +275,13 @@ def _connected(bodies: list[Body]) -> list[list[Body]]:
     width = 30 * max(float(body.widths.max()) for body in bodies)
     owner = np.repeat(np.arange(count), [len(body.points) for body in bodies])
     pairs = scipy.spatial.cKDTree(points).query_pairs(width, output_type="ndarray")
-    number = _components(pairs, len(points))
+    number = linked(pairs, len(points))
     incidence = coo_array((np.ones(len(points)), (owner, number)), shape=(count, number.max() + 1)).tocsr()
     shared = (incidence @ incidence.T).tocoo()
     links = [(int(i), int(j)) for i, j, many in zip(*shared.coords, shared.data, strict=True) if i < j and many >= n]
-    group = list(range(count))
+    group = Union[int]()
     _join(group, bodies, links)
-    if any(_root(group, i) != _root(group, 0) for i in range(count)):
+    if any(group.find(i) != group.find(0) for i in range(count)):
         low = np.array([body.points.min(axis=0) for body in bodies]) - width
         high = np.array([body.points.max(axis=0) for body in bodies])
         for i in range(count):
@@ -288,28 +289,15 @@ def _connected(bodies: list[Body]) -> list[list[Body]]:
             _join(group, bodies, [(i, j) for j in near.tolist()])
     parts: dict[int, list[Body]] = {}
     for i, body in enumerate(bodies):
-        parts.setdefault(_root(group, i), []).append(body)
+        parts.setdefault(group.find(i)[0], []).append(body)
     return list(parts.values())
 
 
-def _root(group: list[int], i: int) -> int:
-    while group[i] != i:
-        group[i] = group[group[i]]
-        i = group[i]
-    return i
-
-
-def _join(group: list[int], bodies: list[Body], links: list[_Pair]) -> None:
+def _join(group: Union[int], bodies: list[Body], links: list[_Pair]) -> None:
     """Joins the groups of bodies that touch; those that hang together already are not looked at."""
     for i, j in links:
-        one, two = _root(group, i), _root(group, j)
-        if one != two and _touch(bodies[i], bodies[j]):
-            group[one] = two
-
-
-def _components(pairs: _Ints, count: int) -> _Ints:
-    graph = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(count, count))
-    return np.asarray(scipy.sparse.csgraph.connected_components(graph, directed=False)[1])
+        if group.find(i) != group.find(j) and _touch(bodies[i], bodies[j]):
+            group.join(i, j)
 
 
 def _touch(one: Body, two: Body) -> bool:

@@ -16,8 +16,8 @@ from functools import cached_property
 import numpy as np
 import scipy
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
 
+from cpwl.exact.integers import linked
 from cpwl.geometry.polyhedra import Polyhedra
 
 _Ints = NDArray[np.int64]
@@ -369,10 +369,8 @@ def _beyond(complex_: FloatComplex, i: int, row: int, here: _Ints) -> list[int]:
 
 def regions_of(complex_: FloatComplex, label: _Ints, contacts: list[Contact]) -> list[list[int]]:
     """The pieces with interior, in groups that follow one law and hang together."""
-    pairs = np.array([(c.piece, c.other) for c in contacts if label[c.piece] == label[c.other]]).reshape(-1, 2)
-    size = len(complex_)
-    graph = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(size, size))
-    number = scipy.sparse.csgraph.connected_components(graph, directed=False)[1]
+    pairs = [(c.piece, c.other) for c in contacts if label[c.piece] == label[c.other]]
+    number = linked(np.array(pairs, dtype=np.int64).reshape(-1, 2), len(complex_))
     groups: dict[int, list[int]] = {}
     for i in complex_.solid:
         groups.setdefault(int(number[i]), []).append(i)

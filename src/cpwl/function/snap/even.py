@@ -13,12 +13,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import scipy
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
 
 from cpwl.errors import CpwlWarning
-from cpwl.exact.integers import determinant, integer_rows
+from cpwl.exact.integers import determinant, integer_rows, linked
 from cpwl.exact.rational import fraction_array
 from cpwl.function.cpwl import CPWL
 from cpwl.function.make import parts_of_simplices
@@ -190,8 +188,7 @@ def flats_of(points: _Floats, simplices: _Ints, little: _Floats) -> list[Flat]:
     one, two = _straight_pairs(points, facets, little)
     if not len(one):
         return []
-    joined = coo_array((np.ones(len(one)), (one, two)), shape=(len(facets),) * 2)
-    label = scipy.sparse.csgraph.connected_components(joined, directed=False)[1]
+    label = linked(np.stack([one, two], axis=1), len(facets))
     order = np.argsort(label, kind="stable")
     ends = np.flatnonzero(np.diff(label[order], prepend=-1, append=-1))
     found, crooked = [], False

@@ -16,10 +16,9 @@ from itertools import pairwise
 from random import Random
 
 import numpy as np
-from flint import fmpq_mat
 from numpy.typing import NDArray
 
-from cpwl.exact.rational import from_flint, to_flint
+from cpwl.exact.rational import exact_matrix, from_flint, pivots
 from cpwl.function.snap.complex import Face, Meetings, Unfit
 from cpwl.function.snap.relations import Relation, in_rounds, minus, noise_of, relations_of, smoothed
 from cpwl.function.snap.short import FINE, short, simple
@@ -278,16 +277,15 @@ def _intersection(first: _Flat, rest: list[_Flat]) -> _Flat | None:
             row[offset[k] : offset[k + 1]] = [-step[t] for step in flat.directions]
             row[total] = a - b
             rows.append(row)
-    matrix = fmpq_mat(len(rows), total + 1, [to_flint(x) for row in rows for x in row])
-    reduced, rank = matrix.rref()
-    pivots = [next(j for j in range(total + 1) if reduced[i, j] != 0) for i in range(rank)]
-    if total in pivots:
+    reduced, rank = exact_matrix(np.array(rows, dtype=object)).rref()
+    held = pivots(reduced, rank)
+    if total in held:
         return None
-    free = [j for j in range(total) if j not in pivots]
+    free = [j for j in range(total) if j not in held]
 
     def solution(column: int, sign: int) -> list[Fraction]:
         """The coefficients of the first flat's directions: of the right side, or of a free one."""
-        values = {p: sign * from_flint(reduced[i, column]) for i, p in enumerate(pivots)}
+        values = {p: sign * from_flint(reduced[i, column]) for i, p in enumerate(held)}
         return [values.get(k, Fraction(int(k == column))) for k in range(own)]
 
     point = _combined(first.point, first.directions, solution(total, 1))

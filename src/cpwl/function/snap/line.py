@@ -16,12 +16,12 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from cpwl.exact.integers import homogeneous
 from cpwl.exact.rational import is_exact_float
-from cpwl.function.components import label_maps
 from cpwl.function.cpwl import CPWL, Moved, Snapped
 from cpwl.function.doctor.first_error import first_error, in_order
 from cpwl.function.make import parts_of_breakpoints, parts_of_simplices, polyhedra_from_integers
-from cpwl.function.parts import Laws, Parts
+from cpwl.function.parts import Laws, Parts, label_maps
 from cpwl.function.snap.short import meant_laws, simple
 from cpwl.geometry.polyhedra import intervals
 
@@ -102,7 +102,7 @@ def snap_line(rough: CPWL) -> Snapped:
     ends = pairwise([None, *joints, None])
     made = np.array([_segment(*both, law) for both, law in zip(ends, laws, strict=True)], dtype=object)
     pieces = polyhedra_from_integers([_interval(x, y) for x, y in pairwise(places)], 1)
-    parts = Parts(pieces, Laws.from_lists(made[..., :1], made[..., 1], len(made), 1), rough.domain, 0.0)
+    parts = Parts(pieces, Laws.from_integer(homogeneous(made)), rough.domain, 0.0)
     found = _moved_on_line(rough, runs, parts, np.stack([low, high], axis=1), reach)
     far = max(found.moved.value, found.moved.facet)
     if far > rough.tol:

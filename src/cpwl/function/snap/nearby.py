@@ -20,12 +20,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.function.components import label_maps
+from cpwl.exact.integers import homogeneous
 from cpwl.function.cpwl import CPWL, Moved
 from cpwl.function.flags import consistency
 from cpwl.function.jump import largest_jump
 from cpwl.function.make import polyhedra_from_integers
-from cpwl.function.parts import Laws, Parts
+from cpwl.function.parts import Laws, Parts, label_maps
 from cpwl.function.snap.cells import Domain, exact_cells, pulled, simplices_of, table
 from cpwl.function.snap.complex import (
     Contact,
@@ -373,7 +373,7 @@ def _with_laws(work: Work, laws: list[_Law]) -> Nearby:
     """The function of exact laws of one output."""
     p, complex_, label = work.p, work.complex, work.label
     exact = np.array(laws, dtype=object)[:, None]
-    each = Laws.from_lists(exact[..., :-1], exact[..., -1], len(exact), p.dim)
+    each = Laws.from_integer(homogeneous(exact))
     is_simple = max(x.denominator for x in exact.ravel()) < _SIMPLE
     for meant in (False, True) if is_simple and p.domain is None else (False,):
         domain = Domain(complex_, p.domain, meant=meant)

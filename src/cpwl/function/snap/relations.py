@@ -22,11 +22,11 @@ from typing import Literal
 
 import numpy as np
 import scipy
-from flint import fmpq_mat
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 
-from cpwl.exact.rational import to_flint
+from cpwl.exact.rational import exact_matrix
+from cpwl.exact.sparse import Union
 from cpwl.function.snap.complex import Face
 
 _Floats = NDArray[np.float64]
@@ -71,7 +71,7 @@ def minus(f: Sequence[Fraction], g: Sequence[Fraction]) -> list[Fraction]:
 
 def rank_of(rows: list[list[Fraction]]) -> int:
     """The rank of a matrix of rationals."""
-    return int(fmpq_mat(len(rows), len(rows[0]), [to_flint(x) for row in rows for x in row]).rank())
+    return int(exact_matrix(np.array(rows, dtype=object)).rank())
 
 
 def noise_of(laws: _Floats, faces: Sequence[Face], weight: _Floats, little: float) -> float:
@@ -229,12 +229,9 @@ def _equations(laws: _Floats, relation: Relation, weight: _Floats) -> list[list[
 # Which jumps between laws lie on one hyperplane, and which are equal, read off the relations of the laws.
 #
 # A *jump* is the difference of two laws that meet. Where two hyperplanes go straight through each other the jumps on
-# both
-# sides of each are equal; where only one does, the jumps on its two sides are multiples of each other. So jumps fall
-# into
-# *lines*, all multiples of one row, and lines into *classes* of equal jumps. The other hyperplane is bent there: its
-# two
-# jumps differ by a multiple of the straight one, a *joint*.
+# both sides of each are equal; where only one does, the jumps on its two sides are multiples of each other. So jumps
+# fall into *lines*, all multiples of one row, and lines into *classes* of equal jumps. The other hyperplane is bent
+# there: its two jumps differ by a multiple of the straight one, a *joint*.
 
 
 _Pair = tuple[int, int]
@@ -264,36 +261,13 @@ class Lines:
     joints: list[Joint]
 
 
-class _Union:
-    """Union-find of pairs up to sign."""
-
-    def __init__(self) -> None:
-        self.parent: dict[_Pair, tuple[_Pair, int]] = {}
-
-    def find(self, pair: _Pair) -> tuple[_Pair, int]:
-        path, sign = [], 1
-        while pair in self.parent:
-            path.append((pair, sign))
-            pair, turn = self.parent[pair]
-            sign *= turn
-        for passed, before in path:
-            self.parent[passed] = (pair, sign * before)
-        return pair, sign
-
-    def join(self, one: _Pair, two: _Pair) -> None:
-        """``f_a - f_b`` and ``f_c - f_d`` are one."""
-        (p, s), (q, t) = self.find(sort(one)), self.find(sort(two))
-        if p != q:
-            self.parent[p] = (q, s * t * sign(one) * sign(two))
-
-
 def sort(pair: _Pair) -> _Pair:
     return (min(pair), max(pair))
 
 
-def sign(pair: _Pair) -> int:
-    """1 if a pair is in order, else -1."""
-    return 1 if pair[0] < pair[1] else -1
+def _join(union: Union[_Pair], one: _Pair, two: _Pair) -> None:
+    """``f_a - f_b`` and ``f_c - f_d`` are one."""
+    union.join(sort(one), sort(two), 1 if (one[0] < one[1]) == (two[0] < two[1]) else -1)
 
 
 def lines_of(
@@ -304,23 +278,23 @@ def lines_of(
     On one of these each pair of laws has its jump, for every output that bends there. `triples` are laws around faces
     with three of them: where all their jumps are on lines, one ends there, and another one is bent.
     """
-    line, equal, bent = _Union(), _Union(), []
+    line, equal, bent = Union[_Pair](), Union[_Pair](), []
     pairs: dict[_Pair, None] = {}
     for first, *others in facets:
         pairs.update(dict.fromkeys(sort(pair) for pair in (first, *others)))
         for pair in others:
-            line.join(first, pair)
+            _join(line, first, pair)
     known = list(pairs)
     for relation in relations:
         if relation.kind not in ("cross", "straight"):
             continue
         a, b, c, d = relation.laws
         pairs.update(dict.fromkeys(sort(pair) for pair in ((a, b), (b, c), (c, d), (d, a))))
-        line.join((a, b), (d, c))
+        _join(line, (a, b), (d, c))
         if relation.kind == "cross":
-            line.join((b, c), (a, d))
-            equal.join((a, b), (d, c))
-            equal.join((b, c), (a, d))
+            _join(line, (b, c), (a, d))
+            _join(equal, (a, b), (d, c))
+            _join(equal, (b, c), (a, d))
         else:
             bent.append(Joint((b, c), (a, d), (a, b)))
     roots = {root: k for k, root in enumerate(dict.fromkeys(line.find(pair)[0] for pair in pairs))}
@@ -328,7 +302,7 @@ def lines_of(
     straight = frozenset([number[sort(joint.line)] for joint in bent] + [number[pair] for pair in known])
     joints = bent + _ends(triples, number, bent)
     for joint in joints:
-        equal.join(joint.one, joint.two)
+        _join(equal, joint.one, joint.two)
     found = {pair: equal.find(pair) for pair in pairs}
     numbers = {root: k for k, root in enumerate(dict.fromkeys(root for root, _ in found.values()))}
     classes = {pair: (numbers[root], turn) for pair, (root, turn) in found.items()}
@@ -351,9 +325,9 @@ def _ends(triples: Iterable[_Triple], line: dict[_Pair, int], bent: Sequence[Joi
 # In which order laws are fixed one after the other, so that all have a place and their numbers stay short.
 #
 # From the end: laws that one relation holds, given those before them, are taken in rounds, all that there are at a
-# time.
-# So each is made from few others, and numbers grow by the bits of one float a round. Where there are none, one is taken
-# that has a place by counting, as the relations of a law fix no more numbers than it has; at worst one with the fewest.
+# time. So each is made from few others, and numbers grow by the bits of one float a round. Where there are none, one is
+# taken that has a place by counting, as the relations of a law fix no more numbers than it has; at worst one with the
+# fewest.
 
 
 def in_rounds(simple: Sequence[bool], relations: Sequence[Relation], size: int, random: Random) -> list[int]:

@@ -11,10 +11,10 @@ import numpy as np
 from flint import fmpq_mat
 from numpy.typing import NDArray
 
-from cpwl.exact.integers import integer_rows
-from cpwl.exact.rational import fraction_array, from_flint, to_flint
+from cpwl.exact.integers import homogeneous
+from cpwl.exact.rational import from_flint, to_flint
 from cpwl.function.cpwl import CPWL
-from cpwl.function.scale import scale_of
+from cpwl.function.parts import scale_of
 
 _LARGEST = 1000  # denominator of a simple number
 _MEANT = 1e-3  # of the tolerance: what is nearer to a simple number is meant to be it
@@ -71,9 +71,7 @@ def meant_laws(p: CPWL) -> NDArray[np.object_]:
         laws = p.components(j)
         rows = laws.integer()[:, 0]
         if laws.exact is None:
-            near = meant(p, j)
-            whole = np.column_stack([near, fraction_array(np.ones(len(near)))])
-            rows = integer_rows(np.zeros(whole.shape), whole)
+            rows = homogeneous(meant(p, j))
         found[:, j] = rows[p.component[:, j]]
     return found
 

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from cpwl.doors import check_number, within_float64
 from cpwl.errors import InputError, LimitError
-from cpwl.exact.integers import primitive
+from cpwl.exact.integers import homogeneous, primitive
 from cpwl.exact.rational import fraction_array
 from cpwl.function.cpwl import CPWL, Moved, Snapped
 from cpwl.function.doctor.first_error import first_error
@@ -39,7 +39,7 @@ from cpwl.function.snap.line import in_runs, is_coarse, snap_line
 from cpwl.function.snap.nearby import WAYS, Work, lost_law, ways
 from cpwl.function.snap.short import meant, simple
 from cpwl.geometry.facets import hyperplanes
-from cpwl.geometry.polyhedra import Polyhedra, Polyhedron, fact
+from cpwl.geometry.polyhedra import Polyhedra, Polyhedron, fact, joined
 
 # Coordinates of very different sizes, stretched by powers of 2 to about one size, and back: nothing is rounded.
 #
@@ -329,9 +329,9 @@ class Few:
         rows = [[*row[:-1].dot(self.directions), Fraction(int(row[-1]))] for row in q.polyhedra.integer()]
         whole = primitive(np.array([whole_row(row) for row in rows], dtype=object).reshape(-1, p.dim + 1))
         pieces = [np.concatenate([own, self.shared]) for own in np.split(whole, q.polyhedra.start[1:-1])]
-        laws = fraction_array(q.laws.integer())
-        slopes = (laws[..., :-2] / laws[..., -1:]).dot(self.directions) + self.rest
-        exact = Laws.from_lists(slopes, laws[..., -2] / laws[..., -1], len(slopes), p.dim)
+        laws = q.laws.rational()
+        slopes = laws[..., :-1].dot(self.directions) + self.rest
+        exact = Laws.from_integer(homogeneous(np.concatenate([slopes, laws[..., -1:]], axis=-1)))
         function = CPWL.from_parts(Parts(polyhedra_from_integers(pieces, p.dim), exact, p.domain, 0.0))
         where = None if found.where is None else self._point(found.where)
         return replace(found, function=function, moved=moved, where=where)
@@ -385,8 +385,7 @@ def _shared_rows(p: CPWL) -> tuple[NDArray[np.object_], NDArray[np.int64]]:
     """Integer rows that bound the domain, asserted or rows of all pieces, and the numbers of rows that are others."""
     count, polyhedra = len(p.polyhedra.b), p.polyhedra
     if p.domain is not None:
-        A, b = np.concatenate([polyhedra.A, p.domain.A]), np.concatenate([polyhedra.b, p.domain.b])
-        planes = hyperplanes(Polyhedra(A, b, np.append(polyhedra.start, len(b)).astype(np.int64)), p.tol)
+        planes = hyperplanes(joined([polyhedra, p.domain.alone()]), p.tol)
         key = 2 * planes.number + (planes.side > 0)
         return p.domain.integer(), np.flatnonzero(~np.isin(key[:count], key[count:]))
     planes = hyperplanes(polyhedra, p.tol)
@@ -424,8 +423,7 @@ def meant_components(p: CPWL, output: int) -> NDArray[np.object_]:
     """
     if p.tol and snap(p, p.tol).way != "exact":
         return meant(p, output)
-    rows = p.components(output).integer()[:, 0]
-    return np.asarray(fraction_array(rows[:, :-1]) / rows[:, -1:])
+    return p.components(output).rational()[:, 0]
 
 
 # Exact data in floats with its rounding undone: fewer bends, for a distance that is measured and proved.
@@ -439,6 +437,7 @@ _LITTLE = 1e-13  # what may move unasked, relative
 _MOST = 1e-10  # the same, where simplices are so small that rounding turns laws by more
 _ULPS = 16
 _SHARE = 0.9  # of the laws: more are not worth a distance
+_LAWS = 1000  # in space: more were never found to fit, and looking for them takes minutes
 
 
 @fact
@@ -481,7 +480,8 @@ def _may_be_rounded(mesh: Mesh) -> bool:
 def _plain(p: CPWL) -> CPWL | None:
     """The function with laws that agree up to rounding made one, if there are many such and all is consistent."""
     tol = _tolerance(p)
-    if _distinct(p, tol) > _SHARE * p.num_components:
+    laws = _distinct(p, tol)
+    if laws > _SHARE * p.num_components or (p.dim > 2 and laws > _LAWS):
         return None
     rough = CPWL.from_parts(Parts(p.polyhedra, p.laws, None, tol))
     function = near(rough, "").function

@@ -22,6 +22,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from cpwl.exact.integers import linked
 from cpwl.function.snap.complex import Unfit
 from cpwl.function.snap.relations import Joint, Lines, Relation, lines_of, sort
 from cpwl.function.snap.short import FINE, Numbers, short
@@ -283,26 +284,18 @@ class Rows:
 
     def _chains(self) -> tuple[list[list[Joint]], list[list[int]]]:
         """The bends of each group of lines that they join, and the groups: those with a straight line."""
-        lines, group = self.lines, list(range(len(self.pairs)))
-
-        def find(k: int) -> int:
-            while group[k] != k:
-                group[k] = group[group[k]]
-                k = group[k]
-            return k
-
-        for joint in lines.joints:
-            group[find(lines.line[sort(joint.one)])] = find(lines.line[sort(joint.two)])
-        wanted = {find(line) for line in lines.straight}
+        lines = self.lines
+        ends = [(lines.line[sort(joint.one)], lines.line[sort(joint.two)]) for joint in lines.joints]
+        group = linked(np.array(ends, dtype=np.int64).reshape(-1, 2), len(self.pairs)).tolist()
+        wanted = {group[line] for line in lines.straight}
         members: dict[int, list[int]] = {}
-        for line in range(len(group)):
-            if find(line) in wanted:
-                members.setdefault(find(line), []).append(line)
+        for line, own in enumerate(group):
+            if own in wanted:
+                members.setdefault(own, []).append(line)
         inner: dict[int, list[Joint]] = {k: [] for k in members}
-        for joint in lines.joints:
-            one, two = lines.line[sort(joint.one)], lines.line[sort(joint.two)]
-            if find(one) in inner and one != two:
-                inner[find(one)].append(joint)
+        for joint, (one, two) in zip(lines.joints, ends, strict=True):
+            if group[one] in inner and one != two:
+                inner[group[one]].append(joint)
         return list(inner.values()), list(members.values())
 
     def _express(self, chain: list[int], joints: list[Joint], unbounded: bool) -> None:
@@ -456,14 +449,10 @@ def solve_system(
 
     Free rows are made `independent`, if asked for.
     """
-    rows = _rows(near, lines_of(relations, shared.facets, shared.triples), weight, little, independent)
+    snug = _SNUG * little / (FINE * float(np.abs(near * weight).max()))
+    rows = Rows(near, lines_of(relations, shared.facets, shared.triples), weight, little, snug, independent)
     rows.express(unbounded=len(shared.far) > 0)
     return rows.resolved(lambda: _laws(rows, near, relations, shared.far))
-
-
-def _rows(near: _Floats, lines: Lines, weight: _Floats, little: float, independent: bool) -> Rows:
-    snug = _SNUG * little / (FINE * float(np.abs(near * weight).max()))
-    return Rows(near, lines, weight, little, snug, independent)
 
 
 def _laws(rows: Rows, near: _Floats, relations: Sequence[Relation], far: Sequence[_Pair]) -> list[_Law]:

@@ -19,10 +19,8 @@ from cpwl.network.network import Network, integer_multiples, rounded
 # The numbers of a network or a search tree (of a grid: grid.py) in the type of the C code, and what they cost.
 #
 # A table is a constant array of the header. Weights are held as they are, or, where they repeat and that is smaller,
-# once
-# each in a pool with a short index for every use; a layer is held sparse, or dense where that is smaller. Neither
-# changes
-# what is computed.
+# once each in a pool with a short index for every use; a layer is held sparse, or dense where that is smaller. Neither
+# changes what is computed.
 
 
 _UNSIGNED = ((2**8, "uint8_t"), (2**16, "uint16_t"), (2**32, "uint32_t"))

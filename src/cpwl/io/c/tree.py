@@ -138,7 +138,7 @@ class _Builder:
             if _is_solid(cell, p.dim):
                 self.pieces.append((cell, int(order[law.ravel()[i]]), np.unique(planes)))
         if not self.pieces:
-            raise InputError("no piece of the function has an interior: there is nothing to search")
+            raise InputError("no piece of the function has an interior; `p.doctor()` lists the pieces")
         self.buckets = _buckets([cell for cell, _, _ in self.pieces], p.dim) if buckets else None
         self.plane: list[int] = []
         self.children: list[list[int]] = []

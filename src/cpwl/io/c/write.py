@@ -15,23 +15,20 @@ from typing import Any, Literal, TypeAlias, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cpwl.compiled import Compiled
+from cpwl.compiled import Compiled, held_parts
 from cpwl.compiler import compile
 from cpwl.construct.plan import Outside
 from cpwl.doors import check_argument, check_choice, check_count, check_path, check_switch, within_float64
-from cpwl.equality.decide import equal
 from cpwl.errors import InputError, LimitError, counted
-from cpwl.exact.rational import doubles_around, fraction_array
+from cpwl.exact.rational import doubles_around
 from cpwl.files import write_together
 from cpwl.function.answers import bound_text
-from cpwl.function.cpwl import CPWL, generators_of
+from cpwl.function.cpwl import CPWL
 from cpwl.function.domain import Box, box_around, box_to_clip, domain_box, domain_rows
-from cpwl.function.evaluate import as_points
+from cpwl.function.evaluate import as_points, sample
 from cpwl.function.examine import examine
-from cpwl.function.make import polyhedra_from_integers
-from cpwl.function.parts import Laws, Parts
-from cpwl.function.sample import sample
 from cpwl.function.snap.snap import undone
+from cpwl.function.symmetry import half_of, symmetry
 from cpwl.geometry.polyhedra import box_polyhedron
 from cpwl.geometry.probe import bounding_box
 from cpwl.io.c.fixed import Fixed, box_inside, fixed_error, fixed_tables, row_outside
@@ -63,9 +60,7 @@ from cpwl.regions.extract import extract
 # What the C code computes, bit for bit, in NumPy: the stated order of summation is this one.
 #
 # A sum starts with the constant (bias, offset) and adds products in the order of the columns; every product and every
-# sum
-# is rounded to the type. ReLU is ``z < 0 ? 0 : z``. A tree goes to the second child where the sum of a plane is above
-# 0.
+# sum is rounded to the type. ReLU is ``z < 0 ? 0 : z``. A tree goes to the second child where a plane's sum is above 0.
 
 
 Array = NDArray[Any]
@@ -213,50 +208,6 @@ def _row(row: NDArray[np.object_], reach: list[Fraction], dtype: str) -> list[fl
     return [float(_towards(Fraction(used[0] - slack), dtype, -1)), *used[1:]]
 
 
-# Odd and even functions, by one half.
-
-
-def symmetry(p: CPWL) -> int | None:
-    """-1 if ``f(-x) = -f(x)`` for all `x`, 1 if ``f(-x) = f(x)``, exactly; None if neither, or for float data.
-
-    >>> symmetry(CPWL.from_breakpoints([-1, 1], [1, -1], left_slope=0, right_slope=0))
-    -1
-    """
-    if p.tol or p.num_components == 1:
-        return None
-    points = fraction_array(sample(p).points[:_VECTORS])
-    here, there = p(points), p(-points)
-    for sign in (-1, 1):
-        if not any(v is None for v in there.ravel()) and (there == sign * here).all():
-            return sign if equal(p, _mirrored(p, sign)).equal else None
-    return None
-
-
-def _mirrored(p: CPWL, sign: int) -> CPWL:
-    """The function ``sign f(-x)``."""
-    rows = [body.integer() for body in (*p.polyhedra, *([] if p.domain is None else [p.domain]))]
-    turned = polyhedra_from_integers([np.column_stack([-own[:, :-1], own[:, -1]]).tolist() for own in rows], p.dim)
-    laws = p.laws.integer().copy()
-    laws[..., :-2] *= -sign
-    laws[..., -2] *= sign
-    pieces = turned.take(np.arange(p.num_pieces))
-    return CPWL.from_parts(Parts(pieces, Laws.from_integer(laws), None if p.domain is None else turned[-1], 0.0))
-
-
-def half_of(p: CPWL) -> tuple[int, CPWL]:
-    """An axis and the function where that coordinate is not negative: the axis that cuts the fewest pieces."""
-    found = generators_of(p)
-    axis, whole = 0, False
-    if found.known.all():
-        signs = np.sign(found.places[found.member, :-1]).astype(np.int8)
-        high, low = (ends.reduceat(signs, found.start[:-1], axis=0) for ends in (np.maximum, np.minimum))
-        cuts = ((low < 0) & (high > 0)).sum(axis=0)
-        axis = int(np.argmin(cuts))
-        whole = not cuts[axis] and p.domain is None
-        p = p.take(np.flatnonzero(high[:, axis] > 0))
-    return axis, p if whole else p.restrict(domain=([[-int(i == axis) for i in range(p.dim)]], [0]))
-
-
 # Names in C.
 
 
@@ -274,13 +225,6 @@ def c_name(path: str | os.PathLike[str]) -> str:
     return stem if _is_name(stem) else f"law_{stem}".rstrip("_")
 
 
-def checked_name(name: Any) -> str:
-    """The name, if it is one."""
-    if not isinstance(name, str) or not _is_name(name):
-        raise InputError(f"`name` must be a name in C, letters, digits and underscores, not {str(name)[:50]!r}")
-    return name
-
-
 def _is_name(name: str) -> bool:
     return bool(re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name)) and name not in _TAKEN.split()
 
@@ -295,26 +239,26 @@ _NEURONS, _INPUTS = 300, 4  # beyond, it does not look
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CCode:
-    """C code for a function: what it is, what it costs, and what it computes.
+    """C code for a function, with its cost and its error bound. Call it to compute values as the code does.
 
     Attributes
     ----------
     name : str
         The function: ``int name(const double x[], double y[])``.
     form : str
-        How it is evaluated: "network", "tree" or "grid", or "folded tree" and so on where one half is enough.
+        The method of evaluation: "network", "tree" or "grid"; "folded tree" and so on if one half is enough.
     dtype : str
         The type: "float64" is double, "float32" is float; that of integer weights, "int16" or "int8"; or a fixed-point
         format.
     outside : {"free", "clip", "error"}
-        What is done with points outside the domain.
+        Behaviour outside the domain.
     costs : dict
-        The cost of each form that was looked at.
+        The cost of each form that was considered.
     reason : str
-        Why this form was taken.
+        Why this form was selected.
     error_bound : float or None
-        How far a computed value can be from the exact one, for points of the domain of that type; None where the domain
-        is not known to be bounded, or nothing was proved.
+        A bound on the difference between computed and exact values, for points of that type; None if the domain
+        is not known to be bounded, or no bound was proved.
     text : str
         The header.
     """
@@ -391,17 +335,17 @@ def to_c(
     Parameters
     ----------
     source : CPWL, Network or Compiled
-        What to write. A function is compiled first, for few nonzero weights.
+        The function or network. A function is compiled first, for few nonzero weights.
     path : path-like
-        The header; what is there is replaced when the new file is complete.
+        The header. An existing file is replaced when the new one is complete.
     dtype : {"float64", "float32"}, optional
         double, or float. By default double; but what was compiled with integer weights becomes code without floats.
     form : {"auto", "network", "tree", "grid"}
         "auto" takes the form with the fewest operations (multiply-adds and comparisons in the worst case) among those
         whose constants fit `max_bytes`.
     outside : {"free", "clip", "error"}
-        What is done with points outside the domain: nothing; the value at the nearest point of the domain, which must
-        be a box; or the code returns 1 and writes nothing. By default as it was compiled, or "free".
+        Behaviour outside the domain: unspecified; the value at the nearest point of the domain, which must
+        be a box; or the code returns 1 and leaves `y` unchanged. By default as it was compiled, or "free".
     box : pair, optional
         The domain ``(low, high)`` of a network, which has none of its own.
     name : str, optional
@@ -413,23 +357,23 @@ def to_c(
         each, "Q7.8:Q1.14", of 8, 16 or 32 bits. The code is a tree, no sum overflows for any input, and `error_bound`
         is about inputs of the format.
     fold : bool
-        Look whether the function is odd or even, and if so compare each form with that of one half of it.
+        Test whether the function is odd or even; if so, also consider the forms of one half of it.
     check : bool
-        Examine a function first; without, the caller is sure that its pieces fit.
+        Examine the function first. If False, the caller guarantees that its pieces fit together.
     test : bool
-        Write ``law_test.c`` beside ``law.h``: a program that compares the header with values at some points.
+        Also write ``law_test.c``, a program that compares ``law.h`` with values at some points.
 
     Returns
     -------
     CCode
-        The form that was taken, the cost of each, and a bound on the rounding. Call it for what the code computes.
+        The selected form, the cost of each form, and a bound on the rounding errors.
 
     Raises
     ------
     InputError
-        If an option is unknown, the file cannot be written, or the domain is no box where one is needed.
+        If an option is unknown, the file cannot be written, or the domain is not a box where one is needed.
     LimitError
-        If a weight is beyond the type, there are too many pieces for the tree that was asked for, or no form fits
+        If a weight overflows the type, there are too many pieces for the requested tree, or no form fits
         `max_bytes`.
 
     Examples
@@ -453,7 +397,9 @@ def to_c(
     if outside is None:
         outside = cast("Outside", source.outside) if isinstance(source, Compiled) else "free"
     check_choice(outside, ("free", "clip", "error"), "outside")
-    called = c_name(path) if name is None else checked_name(name)
+    called = c_name(path) if name is None else name
+    if not isinstance(called, str) or not _is_name(called):
+        raise InputError(f"`name` must be a name in C, letters, digits and underscores, not {str(name)[:50]!r}")
     if max_bytes is not None:
         check_count(max_bytes, "max_bytes")
     for value, option in ((fold, "fold"), (check, "check"), (test, "test")):
@@ -541,10 +487,7 @@ class _Forms:
         self.dtype, self.form, self.box, self.max_bytes, self.reason = dtype, form, box, max_bytes, "asked for"
         self.rule = "the fewest operations" + ("" if max_bytes is None else f" in at most {max_bytes:,} bytes")
         self.compiled = source if isinstance(source, Compiled) else None
-        self.function = (
-            source.function if isinstance(source, Compiled) else source if isinstance(source, CPWL) else None
-        )
-        self.given = source.network if isinstance(source, Compiled) else source if isinstance(source, Network) else None
+        self.function, self.given = held_parts(source)
         if self.compiled is not None and self.compiled.outside == "clip" and self.given is not None:
             # The code clips by itself; the network behind is what is left to compute.
             found = unclipped(self.given)

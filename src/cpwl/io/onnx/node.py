@@ -110,11 +110,6 @@ class Node:
             raise NodeError(f"needs one number as its {what}, not {value.size}")
         return float(value.ravel()[0])
 
-    def all_constant(self, i: int) -> NDArray[Any] | None:
-        """Operand number `i` if it is a constant."""
-        value = self.operand(i)
-        return None if isinstance(value, Tensor) else value
-
 
 def reals(value: NDArray[Any]) -> NDArray[Any]:
     """A constant as float64, which holds float16, bfloat16, float32 and small integers exactly."""
@@ -228,10 +223,6 @@ def _check_types(kinds: Sequence[int | None], schema: defs.OpSchema) -> None:
         if first != kind and formal.is_homogeneous:
             raise NodeError(f"combines {type_name(first)} and {type_name(kind)}, which must be of one type")
         names = allowed.get(formal.type_str, {formal.type_str})
-        if _type_string(kind) not in names:
+        known = TensorProto.DataType.values()
+        if kind not in known or f"tensor({TensorProto.DataType.Name(kind).lower()})" not in names:
             raise NodeError(f"has operand {i} of type {type_name(kind)}, which its operator does not take")
-
-
-def _type_string(kind: int) -> str:
-    name = onnx.TensorProto.DataType.Name(kind).lower() if kind in onnx.TensorProto.DataType.values() else "?"
-    return f"tensor({name})"

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -134,10 +133,6 @@ def _exact_sum(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
     return np.asarray(fraction_array(reals(a)) + fraction_array(reals(b)))
 
 
-def _negative(a: Value) -> Value:
-    return -a if isinstance(a, Tensor) else -reals(a)
-
-
 def _operands(node: Node) -> list[Value]:
     _broadcast(node)
     return [value for value in node.operands if value is not None]
@@ -149,7 +144,7 @@ def _add(node: Node) -> Value:
 
 def _sub(node: Node) -> Value:
     a, b = _operands(node)
-    return _sum(a, _negative(b))
+    return _sum(a, -b if isinstance(b, Tensor) else -reals(b))
 
 
 def _mean(node: Node) -> Value:
@@ -230,10 +225,6 @@ def _gemm(node: Node) -> Value:
 def _transposed(value: Value | None) -> Value:
     assert value is not None
     return value.transposed if isinstance(value, Tensor) else value.T
-
-
-def _leaky_relu(node: Node) -> Value:
-    return node.tape.leaky(node.tensor(), np.array(_float(node, "alpha", 0.01)))
 
 
 def _float(node: Node, name: str, otherwise: float) -> float:
@@ -371,7 +362,7 @@ def _pad(node: Node) -> Value:
     for attribute in proto.attribute:
         if attribute.name == "value":
             attribute.f = 0.0
-    rest = [node.all_constant(i) for i in range(1, len(node.operands))]
+    rest = [None if isinstance(value, Tensor) else value for value in node.operands[1:]]
     if len(rest) > 1 and rest[1] is not None:
         rest[1] = np.zeros_like(rest[1], dtype=np.int64)
     # Entries are numbered from 1 on, so that 0 is what was padded.
@@ -380,16 +371,11 @@ def _pad(node: Node) -> Value:
     return joint.take(np.where(index == 0, constant[0], numbers.ravel()[np.maximum(index, 1) - 1]))
 
 
-@dataclass(frozen=True, slots=True)
-class Handler:
+class Handler(NamedTuple):
     """How an operator is read, and the attributes that are: a node with any other is refused."""
 
     read: Callable[[Node], Value | list[Value]]
-    attributes: frozenset[str] = frozenset()
-
-
-def _handler(read: Callable[[Node], Value | list[Value]], attributes: str = "") -> Handler:
-    return Handler(read, frozenset(attributes.split()))
+    attributes: str = ""
 
 
 _WINDOWS = "auto_pad dilations kernel_shape pads strides"
@@ -399,35 +385,37 @@ _HOW = "allowzero axes axis ends num_outputs perm shape split starts"
 # `broadcast` only permits what is always permitted here, `consumed_inputs` is about memory, `momentum`, `ratio` and
 # `seed` about training, `saturate` about types that we do not read, `storage_order` about places of maxima.
 HANDLERS: dict[str, Handler] = {
-    "Abs": _handler(lambda node: node.tape.absolute(node.tensor()), "consumed_inputs"),
-    "Add": _handler(_add, "broadcast consumed_inputs"),
-    "AveragePool": _handler(average_pool, f"{_WINDOWS} ceil_mode count_include_pad"),
-    "BatchNormalization": _handler(
+    "Abs": Handler(lambda node: node.tape.absolute(node.tensor()), "consumed_inputs"),
+    "Add": Handler(_add, "broadcast consumed_inputs"),
+    "AveragePool": Handler(average_pool, f"{_WINDOWS} ceil_mode count_include_pad"),
+    "BatchNormalization": Handler(
         batch_normalization, "consumed_inputs epsilon is_test momentum spatial training_mode"
     ),
-    "Cast": _handler(_cast, "saturate to"),
-    "Clip": _handler(_clip, "consumed_inputs max min"),
-    "Conv": _handler(conv, f"{_WINDOWS} group"),
-    "Div": _handler(_div, "broadcast consumed_inputs"),
-    "Dropout": _handler(_dropout, "consumed_inputs is_test ratio seed"),
-    "Gemm": _handler(_gemm, "alpha beta broadcast transA transB"),
-    "GlobalAveragePool": _handler(_global_average),
-    "HardSigmoid": _handler(_hard_sigmoid, "alpha beta consumed_inputs"),
-    "Identity": _handler(Node.tensor),
-    "LeakyRelu": _handler(_leaky_relu, "alpha consumed_inputs"),
-    "MatMul": _handler(lambda node: _product(node.operand(0), node.operand(1))),
-    "Max": _handler(lambda node: _extremum(node, smallest=False), "consumed_inputs"),
-    "MaxPool": _handler(max_pool, f"{_WINDOWS} ceil_mode storage_order"),
-    "Mean": _handler(_mean, "consumed_inputs"),
-    "Min": _handler(lambda node: _extremum(node, smallest=True), "consumed_inputs"),
-    "Mul": _handler(_mul, "broadcast consumed_inputs"),
-    "Neg": _handler(lambda node: -node.tensor(), "consumed_inputs"),
-    "PRelu": _handler(_prelu, "consumed_inputs"),
-    "Pad": _handler(_pad, "mode paddings pads value"),
-    "ReduceMean": _handler(lambda node: _reduce(node, mean=True), "axes keepdims noop_with_empty_axes"),
-    "ReduceSum": _handler(lambda node: _reduce(node, mean=False), "axes keepdims noop_with_empty_axes"),
-    "Relu": _handler(lambda node: node.tape.relu(node.tensor()), "consumed_inputs"),
-    "Sub": _handler(_sub, "broadcast consumed_inputs"),
-    "Sum": _handler(_add, "consumed_inputs"),
-    **dict.fromkeys((*_MOVING, "Unsqueeze"), _handler(_move, _HOW)),
+    "Cast": Handler(_cast, "saturate to"),
+    "Clip": Handler(_clip, "consumed_inputs max min"),
+    "Conv": Handler(conv, f"{_WINDOWS} group"),
+    "Div": Handler(_div, "broadcast consumed_inputs"),
+    "Dropout": Handler(_dropout, "consumed_inputs is_test ratio seed"),
+    "Gemm": Handler(_gemm, "alpha beta broadcast transA transB"),
+    "GlobalAveragePool": Handler(_global_average),
+    "HardSigmoid": Handler(_hard_sigmoid, "alpha beta consumed_inputs"),
+    "Identity": Handler(Node.tensor),
+    "LeakyRelu": Handler(
+        lambda node: node.tape.leaky(node.tensor(), np.array(_float(node, "alpha", 0.01))), "alpha consumed_inputs"
+    ),
+    "MatMul": Handler(lambda node: _product(node.operand(0), node.operand(1))),
+    "Max": Handler(lambda node: _extremum(node, smallest=False), "consumed_inputs"),
+    "MaxPool": Handler(max_pool, f"{_WINDOWS} ceil_mode storage_order"),
+    "Mean": Handler(_mean, "consumed_inputs"),
+    "Min": Handler(lambda node: _extremum(node, smallest=True), "consumed_inputs"),
+    "Mul": Handler(_mul, "broadcast consumed_inputs"),
+    "Neg": Handler(lambda node: -node.tensor(), "consumed_inputs"),
+    "PRelu": Handler(_prelu, "consumed_inputs"),
+    "Pad": Handler(_pad, "mode paddings pads value"),
+    "ReduceMean": Handler(lambda node: _reduce(node, mean=True), "axes keepdims noop_with_empty_axes"),
+    "ReduceSum": Handler(lambda node: _reduce(node, mean=False), "axes keepdims noop_with_empty_axes"),
+    "Relu": Handler(lambda node: node.tape.relu(node.tensor()), "consumed_inputs"),
+    "Sub": Handler(_sub, "broadcast consumed_inputs"),
+    "Sum": Handler(_add, "consumed_inputs"),
+    **dict.fromkeys((*_MOVING, "Unsqueeze"), Handler(_move, _HOW)),
 }

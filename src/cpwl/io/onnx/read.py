@@ -82,11 +82,6 @@ def _range(given: list[Value], _: dict[str, Any]) -> int:
     return math.ceil(max(0.0, (limit - start) / step)) if step else 2**62
 
 
-def _gather(given: list[Value], attributes: dict[str, Any]) -> int:
-    along: int = max(1, given[0].shape[attributes.get("axis", 0)])
-    return _size(given[0]) // along * _size(given[1])
-
-
 def _pad(given: list[Value], attributes: dict[str, Any]) -> int:
     x = given[0]
     pads = attributes.get("pads") or attributes.get("paddings") or (_integers(given[1]) if len(given) > 1 else [])
@@ -105,7 +100,7 @@ _ESTIMATES: dict[str, Callable[[list[Value], dict[str, Any]], int]] = {
     "Concat": lambda given, _: sum(map(_size, given)),
     "ConstantOfShape": lambda given, _: math.prod(max(v, 0) for v in _integers(given[0])),
     "Expand": lambda given, _: _size(given[0]) * math.prod(max(v, 1) for v in _integers(given[1])),
-    "Gather": _gather,
+    "Gather": lambda given, named: _size(given[0]) // max(1, given[0].shape[named.get("axis", 0)]) * _size(given[1]),
     "Pad": _pad,
     "Range": _range,
     "Tile": lambda given, _: _size(given[0]) * math.prod(max(v, 0) for v in _integers(given[1])),
@@ -114,9 +109,8 @@ _ESTIMATES: dict[str, Callable[[list[Value], dict[str, Any]], int]] = {
 
 # Does a file compute what it says layer by layer, as our networks are run, or in some other way?
 #
-# A bound on the rounding of a network is one for products with the weights, summed in any order with the bias, and a
-# ReLU
-# between two of those. A file whose nodes are just these is bounded by it. One that adds 1e8 and takes it away again is
+# A bound on the rounding of a network is one for products with the weights, summed in any order with the bias, and
+# ReLUs between. A file whose nodes are just these is bounded by it. One that adds 1e8 and takes it away again is
 # the same function in exact arithmetic, and another one in floats: for it there is no such bound.
 
 
@@ -174,16 +168,6 @@ _SIZING = {"Gemm", "MatMul", "Add", "Sub", "Mul", "Div"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Computed:
-    """The output of a graph as forms in the neurons of the tape; `runs_in` has the type in which the file computes
-    just these layers, one after the other, and is empty for any other way to the same function."""
-
-    tape: Tape
-    output: Tensor
-    runs_in: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class _Known:
     """What is known of each name so far: its value; for what depends on the input, its type and its way to it."""
 
@@ -202,8 +186,9 @@ class _Known:
         return int(helper.np_dtype_to_tensor_dtype(value.dtype))
 
 
-def compute(model: onnx.ModelProto, path: str) -> Computed:
-    """The output of the graph of a model, which was read from `path`."""
+def compute(model: onnx.ModelProto, path: str) -> tuple[Tape, Tensor, tuple[str, ...]]:
+    """The output of the graph of a model, which was read from `path`, as forms in the neurons of a tape; and the types
+    in which the file computes just these layers, one after the other: none for any other way to the same function."""
     graph = model.graph
     try:
         opset = check_opset(model)
@@ -259,7 +244,7 @@ def _check_names(graph: onnx.GraphProto) -> None:
         raise NodeError("has two inputs of one name")
 
 
-def _output(known: _Known, graph: onnx.GraphProto, path: str) -> Computed:
+def _output(known: _Known, graph: onnx.GraphProto, path: str) -> tuple[Tape, Tensor, tuple[str, ...]]:
     name = graph.output[0].name
     result = known.values.get(name)
     if result is None:
@@ -268,12 +253,8 @@ def _output(known: _Known, graph: onnx.GraphProto, path: str) -> Computed:
         raise InputError(f"`{path}`: the output `{name}` does not depend on the input", path=path)
     if not len(result.forms):
         raise InputError(f"`{path}`: the output `{name}` is empty: its shape is {result.shape}", path=path)
-    return Computed(known.tape, result, _types(known, name))
-
-
-def _types(known: _Known, output: str) -> tuple[str, ...]:
     kinds = {FLOATS[kind].name for kind in known.kinds.values()}
-    return tuple(kinds) if known.layered.get(output) is not None and len(kinds) == 1 else ()
+    return known.tape, result, tuple(kinds) if known.layered.get(name) is not None and len(kinds) == 1 else ()
 
 
 def _used(graph: onnx.GraphProto) -> set[int]:
@@ -335,7 +316,8 @@ def _evaluate(proto: onnx.NodeProto, known: _Known) -> None:
     if proto.op_type == "Constant":
         results: list[Any] = [_constant(attributes)]
     elif proto.op_type == "Shape" and read:
-        results = [_shape(attributes, operands[0])]
+        ends = slice(attributes.get("start", 0), attributes.get("end", len(known.values[read[0]].shape)))
+        results = [np.array(known.values[read[0]].shape[ends], dtype=np.int64)]
     elif not read:
         results = _fold(proto, operands, attributes, known.opset)
     else:
@@ -362,7 +344,7 @@ def _handle(
 ) -> list[Value]:
     """What a node with an operand that depends on the input gives."""
     handler = HANDLERS[proto.op_type]
-    unread = sorted(name for name in attributes if name not in handler.attributes)
+    unread = sorted(attributes.keys() - handler.attributes.split())
     if unread:
         raise NodeError(f"has an attribute `{unread[0]}`, which we do not read")
     check_result(proto.op_type, operands, attributes)
@@ -396,11 +378,6 @@ def _check_wrapped(proto: onnx.NodeProto, operands: list[Any], opset: int, resul
         raise NodeError(f"gives integers that {result.dtype} does not hold, such as {value:.6g}")
 
 
-def _shape(attributes: dict[str, Any], value: Any) -> NDArray[Any]:
-    ends = slice(attributes.get("start", 0), attributes.get("end", len(value.shape)))
-    return np.array(value.shape[ends], dtype=np.int64)
-
-
 def _constant(attributes: dict[str, Any]) -> NDArray[Any]:
     if len(attributes) > 1:
         raise NodeError(f"has several values: {', '.join(sorted(attributes))}")
@@ -415,18 +392,18 @@ def _constant(attributes: dict[str, Any]) -> NDArray[Any]:
 def from_onnx(path: str | os.PathLike[str]) -> Network:
     """Read the network of an ONNX file; its one input and its one output are flattened.
 
-    Reads what keeps a function piecewise linear, with static shapes: products with constants (`Gemm`, `MatMul`,
-    `Conv`, `AveragePool`, `BatchNormalization`), sums, skip links included, `Relu`, `LeakyRelu`, `PRelu`, `Abs`,
-    `Clip`, `Max`, `Min`, `MaxPool`, and whatever only moves entries about (`Reshape`, `Transpose`, `Concat`,
-    `Split`, ...). An open first dimension is that of a batch, and is taken to be 1. Weights are taken at their
-    exact value: the network is the function that the file writes down, in exact arithmetic. What is proved of it is
-    true of the file up to the rounding of the file's own operations; `Network.evaluated_in` says where that is
+    Reads piecewise-linear operations with static shapes: products with constants (`Gemm`, `MatMul`,
+    `Conv`, `AveragePool`, `BatchNormalization`), sums, skip connections, `Relu`, `LeakyRelu`, `PRelu`, `Abs`,
+    `Clip`, `Max`, `Min`, `MaxPool`, and operations that rearrange entries (`Reshape`, `Transpose`, `Concat`,
+    `Split`, ...). A first dimension of unspecified size is the batch and is set to 1. Weights count with their
+    exact values: the network is the function in the file, in exact arithmetic. A proof about it holds for
+    the file up to the rounding of the operations in the file; `Network.evaluated_in` says whether this is
     the rounding of the layers of the network.
 
     Parameters
     ----------
     path : path-like
-        The file. Weights in files of their own are read from beside it.
+        The file. External weights are read from its folder.
 
     Returns
     -------
@@ -436,15 +413,15 @@ def from_onnx(path: str | os.PathLike[str]) -> Network:
     Raises
     ------
     InputError
-        If the file is damaged, or has an operation that we do not read; with the name and operator of the node.
+        If the file is damaged or has an unsupported operation; the message has the name and operator of the node.
     LimitError
-        If a tensor is too large for us.
+        If a tensor has more than 2^20 entries.
     """
     check_path(path, "from_onnx")
     name = os.fspath(path)
     with within_float64():
-        found = compute(_load(name), name)
-        return run_in(network_of(found.tape, found.output), found.runs_in)
+        tape, output, types = compute(_load(name), name)
+        return run_in(network_of(tape, output), types)
 
 
 def _load(path: str) -> onnx.ModelProto:
@@ -468,7 +445,7 @@ def _load_outside(model: onnx.ModelProto, tensors: list[Any], path: str) -> None
     for tensor in tensors:
         keys = [entry.key for entry in tensor.external_data]
         if len(set(keys)) < len(keys) or tensor.HasField("raw_data"):
-            raise InputError(f"`{path}` says twice what the weights `{tensor.name}` are", path=path)
+            raise InputError(f"`{path}` defines the weights `{tensor.name}` twice", path=path)
     size = sum(_bytes(tensor) for tensor in tensors)
     check_memory(size, f"the weights of `{path}` that are in files of their own", "Use a machine with more memory.")
     try:

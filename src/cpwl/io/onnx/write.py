@@ -133,26 +133,26 @@ def to_onnx(
     network : Network or Compiled
         The network, or the result of `compile`, whose `metadata` then goes into the file.
     path : path-like
-        The file; what is there is replaced when the new file is complete.
+        The file. An existing file is replaced when the new one is complete.
     dtype : {"float64", "float32", "float16"}, optional
         The type of the weights, `X` and `Y`: "float64", or "float32", with every weight rounded once more. By default
-        "float64"; but what was compiled with integer weights is written with integer operators: `X` has integers in
-        the format of the inputs, and `Y` those that are to be divided by the scales in the metadata. "float16" is for
-        what was compiled with ``weights="float16"``, whose error is proved, and the default there.
+        "float64"; but a result with integer weights is written with integer operators: `X` has integers in
+        the format of the inputs, and `Y` must be divided by the scales in the metadata. "float16" is for
+        results of ``weights="float16"``, whose error is proved, and the default for them.
     batch : str, optional
         The name of the first dimension of `X` and `Y`, which is free: any number of points. None makes it 1, which
         some verifiers and MILP tools expect.
     layout : {"auto", "dense", "split", "fast"}
         "dense" is one `Gemm` for each layer. "split" cuts a layer by rows into parts that read only the columns that
         they need (`Gather`, `Gemm`, `Concat`). "fast" splits the layers that onnxruntime then runs faster, by a
-        measured cost. "auto" is what all tools read: it splits only what would not fit into a file when dense.
+        measured cost. "auto" is readable by all tools: it splits only layers that would not fit into a file when dense.
     metadata : mapping, optional
-        Names and texts to be kept in the file, such as `Compiled.metadata`: the domain, the pieces, the hash of a
+        Names and texts to store in the file, such as `Compiled.metadata`: the domain, the pieces, the hash of a
         proof.
 
     Notes
     -----
-    The same network gives the same bytes. The file appears whole or not at all. It records in its metadata
+    The same network gives the same bytes. The file is written completely or not at all. Its metadata says
     that TF32 must be off.
 
     Raises
@@ -160,7 +160,7 @@ def to_onnx(
     InputError
         If the file cannot be written.
     LimitError
-        If the weights would not fit into an ONNX file, or a weight is beyond the type.
+        If the weights do not fit into an ONNX file, or a weight overflows the type.
     """
     if metadata is None and isinstance(network, Compiled):
         metadata = network.metadata

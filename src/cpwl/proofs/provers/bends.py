@@ -7,31 +7,30 @@ the function's bends, is decided by the stand-alone checker, in rationals. See d
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import chain
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.errors import SolverError
-from cpwl.exact.integers import primitive, ratio_view, sign, unit_view
+from cpwl.errors import InputError, SolverError
+from cpwl.exact.integers import integer_rows, ratio_view, sign
 from cpwl.exact.rational import fraction_array
 from cpwl.function import CPWL
-from cpwl.geometry.generators import generators
+from cpwl.function.domain import domain_rows
+from cpwl.geometry.facets import hyperplanes
+from cpwl.geometry.generators import plane_rows
 from cpwl.geometry.linear_program import LinearProgram
-from cpwl.geometry.probe import Probe
 from cpwl.network import Network
 from cpwl.network.network import exact_layers
 from cpwl.proofs.entries import NotRecognised
-from cpwl.proofs.question import Proposal, Question, places_of, proof_head
+from cpwl.proofs.question import Proposal, Question, proof_head, thinned
 from cpwl_check.bends import Circuit, by_plane, is_gate
 from cpwl_check.budget import Undecided
 from cpwl_check.cones import region
-from cpwl_check.pieces import read_network
+from cpwl_check.pieces import plus
 
 Integers = NDArray[np.object_]
 
@@ -50,17 +49,15 @@ def propose_bends(question: Question) -> Iterator[Proposal]:
         hints = {"planes": first.tolist(), "limits": [], "roles": []}
         yield Proposal(Fraction(0), proof_head("bends", p.dim) | hints)
         return
-    points = points_in(p)
-    seen = _Seen.of(network, _distinct(np.concatenate([first, _facets(p)])), points)
-    domain = _domain(p, points)
-    for quick in (True, False):
-        roles, found = guess_roles(network, seen, quick=quick)
-        vectors = gate_vectors(question, found, domain, roles)
-        if all(u is not None for u, role in zip(chain(*vectors), chain(*roles), strict=True) if role.kind == "gate"):
-            break  # all gates are known to be what they were taken for
-    planes = found
+    points = thinned(question.points, _POINTS)
+    seen = _Seen.of(
+        network, _distinct(np.concatenate([first, plane_rows(p.polyhedra, hyperplanes(p.polyhedra, 0.0))])), points
+    )
+    domain = _domain(p)
+    roles = guess_roles(network, seen)
+    vectors = gate_vectors(question, seen.planes, domain, roles)
     documents = role_documents(roles, vectors, range(len(domain)))
-    hints = {"planes": planes.tolist(), "limits": domain.tolist(), "roles": documents}
+    hints = {"planes": seen.planes.tolist(), "limits": domain.tolist(), "roles": documents}
     yield Proposal(Fraction(0), proof_head("bends", p.dim) | hints)
 
 
@@ -69,14 +66,7 @@ def _first_planes(network: Network) -> Integers:
     weight, bias = exact_layers(network)[0]
     rows = np.column_stack([weight.toarray(), bias])
     slanted = rows[(rows[:, :-1] != 0).any(axis=1)]
-    whole = [[int(v * math.lcm(*(x.denominator for x in row))) for v in row] for row in slanted]
-    return _distinct(primitive(np.array(whole, dtype=object).reshape(slanted.shape)))
-
-
-def _facets(p: CPWL) -> Integers:
-    """The rows of all pieces as planes."""
-    rows = primitive(p.polyhedra.integer())
-    return _distinct(np.concatenate([rows[:, :-1], -rows[:, -1:]], axis=1))
+    return _distinct(integer_rows(np.zeros(0), slanted))
 
 
 def _distinct(rows: Integers) -> Integers:
@@ -86,20 +76,12 @@ def _distinct(rows: Integers) -> Integers:
     return np.array(list(kept), dtype=object).reshape(len(kept), rows.shape[1])
 
 
-def _domain(p: CPWL, points: NDArray[np.float64]) -> Integers:
+def _domain(p: CPWL) -> Integers:
     """The rows ``(a, b)`` of pieces that hold on all pieces: those of the domain, if it is convex."""
     try:
-        places, _ = places_of(p)
-    except NotRecognised:
+        return domain_rows(replace(p, domain=None))
+    except InputError:
         return np.zeros((0, p.dim + 1), dtype=object)
-    rows = np.array(list(dict.fromkeys(map(tuple, primitive(p.polyhedra.integer()).tolist()))), dtype=object)
-    view = unit_view(rows)
-    likely = (points @ view[:, :-1].T <= view[:, -1] + 1e-9 * np.abs(view).max(axis=1)).all(axis=0)
-    rows = rows[likely]
-    above = np.concatenate([-rows[:, :-1], rows[:, -1:]], axis=1)
-    holds = [(sign(places.dot(row)) >= 0).all() for row in above]
-    kept: Integers = rows[np.array(holds, dtype=bool)]
-    return kept
 
 
 # Guesses what the neurons above the first hidden layer do: gates, carries, zeros, from values in floats.
@@ -107,95 +89,19 @@ def _domain(p: CPWL, points: NDArray[np.float64]) -> Integers:
 # A guess is a hint and no more: a wrong one makes a proof that the checker refuses.
 
 
-# Planes on which a neuron may change its sign: where one of its own affine laws is 0.
-
-
-_LAWS = 60  # laws to try
-_DIGITS = 9
-
-
-def laws_at(
-    network: Network, layer: int, neuron: int, points: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """The laws ``(a, c)`` that the neuron follows at the points, largest slope 1 in size; and a point for each.
-
-    A gate is 0 on all of its plane, and so is the law of any of its linear regions that touch the plane. `layer` counts
-    affine maps from 0.
-    """
-    clearest = np.argsort(-_clearance(network, layer, points), kind="stable")
-    slopes, offset = _laws(network, layer, neuron, points[clearest])
-    size = np.abs(slopes).max(axis=1)
-    bent = np.flatnonzero(size > 1e-9 * size.max(initial=0.0))
-    forms = np.column_stack([slopes, offset])[bent] / size[bent, None]
-    forms *= np.sign(forms[np.arange(len(forms)), np.argmax(np.abs(forms[:, :-1]) > 1e-9, axis=1)])[:, None]
-    _, first, count = np.unique(np.round(forms, _DIGITS), axis=0, return_index=True, return_counts=True)
-    chosen = first[np.argsort(-count, kind="stable")[:_LAWS]]
-    return forms[chosen], clearest[bent[chosen]]
-
-
-def _clearance(network: Network, layer: int, points: NDArray[np.float64]) -> NDArray[np.float64]:
-    """How clear the signs are at each point that decide which laws neurons follow: of the sums, relative to terms."""
-    values, least = points.T, np.full(len(points), np.inf)
-    for weight, bias in network.layers[:layer]:
-        terms = abs(weight) @ np.abs(values) + np.abs(bias)[:, None]
-        values = weight @ values + bias[:, None]
-        least = np.minimum(least, (np.abs(values) / np.maximum(terms, np.finfo(np.float64).tiny)).min(axis=0))
-        values = np.maximum(values, 0.0)
-    return least
-
-
-def _laws(
-    network: Network, layer: int, neuron: int, points: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Slopes and offset of what the neuron reads, near each point."""
-    values, active = points.T, []
-    for weight, bias in network.layers[:layer]:
-        values = weight @ values + bias[:, None]
-        active.append(values > 0)
-        values = np.maximum(values, 0.0)
-    weight, bias = network.layers[layer]
-    row = weight[[neuron]]
-    total = np.asarray((row @ values).ravel()) + bias[neuron]
-    back = np.repeat(row.toarray(), len(points), axis=0)
-    for k in range(layer - 1, -1, -1):
-        back = np.asarray((network.layers[k][0].T @ (back * active[k].T).T).T)
-    return back, total - (back * points).sum(axis=1)
-
-
-def exact_law(network: Network, layer: int, neuron: int, point: NDArray[np.float64]) -> tuple[int, ...] | None:
-    """The law at one point, as integers without a common divisor, first slope positive; None if it is constant."""
-    x = fraction_array(point)
-    total, active = _exact_sum(network, layer, neuron, x)
-    layers = exact_layers(network)
-    back = layers[layer][0].take_rows(np.array([neuron])).toarray()[0]
-    for k in range(layer - 1, -1, -1):
-        which = np.flatnonzero(active[k] & (back != 0))
-        back = back[which].dot(layers[k][0].take_rows(which).toarray()) if len(which) else np.zeros(1, dtype=object)
-    if not back.any():
-        return None
-    form = [*back, total - (back * x).sum()]
-    scale = math.lcm(*(v.denominator for v in form))
-    whole = [int(v * scale) for v in form]
-    divisor = math.gcd(*whole) * (1 if next(v for v in whole if v) > 0 else -1)
-    return tuple(v // divisor for v in whole)
-
-
-def _exact_sum(
-    network: Network, layer: int, neuron: int, x: NDArray[np.object_]
-) -> tuple[Any, list[NDArray[np.bool_]]]:
-    """What the neuron reads at a rational point, and which of the neurons below that it depends on are on there."""
+def _exact_sum(network: Network, layer: int, neuron: int, x: NDArray[np.object_]) -> Any:
+    """What the neuron reads at a rational point; of the neurons below, those that it depends on are evaluated."""
     layers = exact_layers(network)
     which = [np.array([neuron])]
     for weight, _ in layers[layer:0:-1]:
         which.append(np.unique(weight.take_rows(which[-1]).indices))
-    values, active = x, []
+    values = x
     for (weight, bias), own in zip(layers[:layer], which[:0:-1], strict=True):
         sums = np.zeros(len(bias), dtype=object)
         sums[own] = weight.take_rows(own) @ values + bias[own]
-        active.append(np.asarray(sums > 0, dtype=bool))
-        values = np.where(active[-1], sums, 0)
+        values = np.where(sums > 0, sums, 0)
     weight, bias = layers[layer]
-    return (weight.take_rows(which[0]) @ values)[0] + bias[neuron], active
+    return (weight.take_rows(which[0]) @ values)[0] + bias[neuron]
 
 
 def zeros_on(network: Network, layer: int, neuron: int, plane: Sequence[int], places: NDArray[np.float64]) -> int:
@@ -204,13 +110,13 @@ def zeros_on(network: Network, layer: int, neuron: int, plane: Sequence[int], pl
     count = 0
     for x in fraction_array(places):
         x[k] -= Fraction(np.array(plane[:-1], dtype=object).dot(x) + plane[-1]) / plane[k]
-        count += _exact_sum(network, layer, neuron, x)[0] == 0
+        count += _exact_sum(network, layer, neuron, x) == 0
     return count
 
 
 Floats = NDArray[np.float64]
 _CLOSE = 1e-7  # of the size of the terms: a sum this small may be 0
-_MOST = 6000  # points
+_POINTS = 6000  # that are looked at
 _BLOCK = 64  # planes at once
 _PLACES = 8  # at which planes that are equal in floats are told apart
 
@@ -238,37 +144,6 @@ def _document(role: Role, vector: list[int] | None, within: Sequence[int]) -> di
     return {role.kind: role.side if role.kind == "gate" else True} | where
 
 
-def points_in(p: CPWL) -> Floats:
-    """Some points of the domain: corners and inner points of the pieces, and far ones where they are unbounded."""
-    if p.mesh is not None:
-        corner, k = np.eye(p.dim + 1), p.dim + 1
-        uneven = np.arange(2.0, k + 2.0) / np.arange(2.0, k + 2.0).sum()
-        weights = np.concatenate([uneven[None], 0.9 * corner + 0.1 / k, 0.5 * corner + 0.5 * uneven])
-        inner = np.einsum("wi,qij->wqj", weights, p.mesh.points[p.mesh.simplices]).reshape(-1, p.dim)
-        return _thinned(np.concatenate([p.mesh.points[np.unique(p.mesh.simplices)], inner]))
-    probe, found, spanned = Probe(1e-9), [], generators(p.polyhedra)
-    for i, body in enumerate(p.polyhedra):
-        places = spanned.places[spanned.member[spanned.start[i] : spanned.start[i + 1]]]
-        if len(places):
-            at, t = places[:, :-1], places[:, -1]
-            finite = ratio_view(at[t != 0], t[t != 0][:, None])
-            rays = at[t == 0].astype(np.float64)
-            rays /= np.abs(rays).max(axis=1, keepdims=True)
-            found += [finite, finite.mean(axis=0, keepdims=True)]
-            found += [finite.mean(axis=0) + s * (rays + rays.mean(axis=0)) for s in (1.0, 30.0) if len(rays)]
-        elif (x := probe.interior(body)) is not None:
-            found.append(np.asarray(x, dtype=np.float64)[None])
-    return _thinned(np.concatenate(found)) if found else np.zeros((0, p.dim))
-
-
-def _thinned(points: Floats) -> Floats:
-    """Not too many of the points, from all over the domain."""
-    if len(points) <= _MOST:
-        return points
-    chosen = np.random.default_rng(0).choice(len(points), _MOST, replace=False)
-    return points[np.sort(chosen)]
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class _Seen:
     """Planes on which gates may be, and values in floats that every guess looks at."""
@@ -286,14 +161,11 @@ class _Seen:
         return cls(planes, points, _sums(network, points), unit, *_flatness(network, unit, points))
 
 
-def guess_roles(network: Network, seen: _Seen, *, quick: bool = False) -> tuple[list[list[Role]], Integers]:
-    """A role for each neuron above the first hidden layer, and all planes: those given, where gates may be, and others.
+def guess_roles(network: Network, seen: _Seen) -> list[list[Role]]:
+    """A role for each neuron above the first hidden layer.
 
-    A `quick` guess does not care what a neuron is outside the domain, where nothing inside speaks against its plane.
-    Raises `NotRecognised` for a neuron whose sum changes its sign, but not at a plane.
+    Raises `NotRecognised` for a neuron whose sum changes its sign, but not at one of the planes.
     """
-    planes, points, near, far = seen.planes, seen.points, seen.near, seen.far
-    number = {tuple(row): k + 1 for k, row in enumerate(planes.tolist())}
     roles: list[list[Role]] = [[] for _ in seen.inside]
     for layer, (value, size) in enumerate(seen.inside):
         for i in range(value.shape[1]):
@@ -301,22 +173,12 @@ def guess_roles(network: Network, seen: _Seen, *, quick: bool = False) -> tuple[
             if (relative >= -_CLOSE).all() or (relative <= _CLOSE).all():
                 roles[layer].append(Role("carry" if (relative >= -_CLOSE).all() else "zero"))
                 continue
-            some = _gates(relative, seen.unit, near[layer][:, i], far[layer][:, i], points)
-            exact = [tuple(planes[gate.number].tolist()) for gate in some]
-            found, plane = _told_apart(network, layer + 1, i, some, exact, seen.unit, points)
-            if found is None or max(found.doubt[:1] if quick else found.doubt) > _CLOSE:
-                laws, at = laws_at(network, layer + 1, i, points)
-                flat = _flatness(network, laws, points)
-                some = _gates(relative, laws, flat[0][layer][:, i], flat[1][layer][:, i], points)
-                own = [exact_law(network, layer + 1, i, points[at[gate.number]]) for gate in some]
-                other, law = _told_apart(network, layer + 1, i, some, own, laws, points)
-                clean = other is not None and max(other.doubt) <= _CLOSE
-                if other is not None and (found is None or clean or other.doubt[0] < found.doubt[0]):
-                    found, plane = other, law
-            if found is None or plane is None:
+            some = _gates(relative, seen.unit, seen.near[layer][:, i], seen.far[layer][:, i], seen.points)
+            if not some:
                 raise NotRecognised(f"layer {layer + 1}, neuron {i} changes its sign, and not at one plane")
-            roles[layer].append(Role("gate", found.sign * number.setdefault(plane, len(number) + 1)))
-    return roles, np.array(list(number), dtype=object).reshape(-1, planes.shape[1])
+            gate = _told_apart(network, layer + 1, i, some, seen)
+            roles[layer].append(Role("gate", gate.sign * (gate.number + 1)))
+    return roles
 
 
 @dataclass(frozen=True, slots=True)
@@ -346,24 +208,16 @@ def _gates(relative: Floats, unit: Floats, near: Floats, far: Floats, points: Fl
     return [gate for gate in found if gate.doubt[0] == found[0].doubt[0]]
 
 
-def _told_apart(
-    network: Network,
-    layer: int,
-    neuron: int,
-    gates: list[_Gate],
-    planes: Sequence[tuple[int, ...] | None],
-    unit: Floats,
-    points: Floats,
-) -> tuple[_Gate | None, tuple[int, ...] | None]:
+def _told_apart(network: Network, layer: int, neuron: int, gates: list[_Gate], seen: _Seen) -> _Gate:
     """Of gates that floats cannot tell apart the one on whose plane, in integers, the neuron is 0 at most places; of
     equals the first."""
-    known = {plane: gate for gate, plane in reversed([*zip(gates, planes, strict=True)]) if plane is not None}
-    some = [*reversed(known.items())]
-    if len(some) > 1:
-        places = _on_planes(unit[[gate.number for _, gate in some]], points)[:, :_PLACES]
-        zeros = [zeros_on(network, layer, neuron, some[k][0], places[k]) for k in range(len(some))]
-        some = [some[int(np.argmax(zeros))]]
-    return (some[0][1], some[0][0]) if some else (None, None)
+    some = [*{gate.number: gate for gate in reversed(gates)}.values()][::-1]
+    if len(some) == 1:
+        return some[0]
+    places = _on_planes(seen.unit[[gate.number for gate in some]], seen.points)[:, :_PLACES]
+    planes = [seen.planes[gate.number].tolist() for gate in some]
+    zeros = [zeros_on(network, layer, neuron, plane, own) for plane, own in zip(planes, places, strict=True)]
+    return some[int(np.argmax(zeros))]
 
 
 def _flatness(network: Network, unit: Floats, points: Floats) -> tuple[list[Floats], list[Floats]]:
@@ -430,7 +284,7 @@ def gate_vectors(
 ) -> list[list[list[int] | None]]:
     """For each neuron above the first hidden layer a vector, [] for a gate of fans; None if it is shown otherwise."""
     n = question.p.dim
-    layers = read_network(question.network_document, n, question.p.outputs)
+    layers = question.layers
     circuit = Circuit(n, [[int(v) for v in row] for row in planes])
     values: list[Any] = [{i: 1} for i in range(n)]
     found: list[list[list[int] | None]] = []
@@ -516,13 +370,13 @@ class _Program:
             row = self.circuit.planes[abs(side) - 1]
             plane = {i: sign * weight * v / size for i, v in enumerate(row[:-1])}
             content = plane if side > 0 else {i: -v for i, v in plane.items()}
-            total = total if side > 0 else _plus(total, 1.0, plane)
+            total = total if side > 0 else plus(total, 1.0, plane)
             for c, a in gates:
-                content = _plus(content, abs(c) * self._steepness(a) / size, self._gate(a, sign if c > 0 else -sign))
+                content = plus(content, abs(c) * self._steepness(a) / size, self._gate(a, sign if c > 0 else -sign))
             bound = {self.count: 1.0}
             self.count += 1
-            self.rows += [(bound, 0.0), (_plus(bound, -1.0, content), 0.0)]
-            total = _plus(total, 1.0, bound)
+            self.rows += [(bound, 0.0), (plus(bound, -1.0, content), 0.0)]
+            total = plus(total, 1.0, bound)
         return total
 
     def _gate(self, a: int, sign: int) -> Linear:
@@ -531,10 +385,3 @@ class _Program:
             atom = self.circuit.atoms[a]
             self._known[a, sign] = self.least(atom.affine, atom.terms, self._steepness(a), sign)
         return self._known[a, sign]
-
-
-def _plus(one: Linear, factor: float, two: Linear) -> Linear:
-    total = dict(one)
-    for i, v in two.items():
-        total[i] = total.get(i, 0.0) + factor * v
-    return total

@@ -23,7 +23,6 @@ from cpwl.function import CPWL
 from cpwl.function.lineality import divided
 from cpwl.function.order import order_components, value_tolerance
 from cpwl.network import Network
-from cpwl.network.network import exact_layers
 from cpwl.progress import Progress
 from cpwl.proofs.entries import Entry, NoProof, NotRecognised, Prover, counted_rows
 from cpwl.proofs.question import Proposal, Question, proof_head
@@ -69,10 +68,10 @@ def propose_expression(question: Question) -> Iterator[Proposal]:
 
 def _recognised(question: Question, tables: list[Table]) -> tuple[dict[tuple[Any, ...], int], _Reader, list[int]]:
     """The numbers of the components, the values of the network in terms of them, and which are the outputs."""
-    p, network, box = question.p, question.network, question.box
+    p, box = question.p, question.box
     number = _numbers(tables)
     ends = None if box is None else list(zip(box.low, box.high, strict=True))
-    layers = [_rows(layer) for layer in exact_layers(network)]
+    layers = question.layers
     try:
         reader, outputs = _read(layers, number, ends, question.always_on, p.dim)
     except NotRecognised:  # values that are carried by two neurons of opposite signs need not be on anywhere
@@ -82,9 +81,7 @@ def _recognised(question: Question, tables: list[Table]) -> tuple[dict[tuple[Any
 
 def restored(question: Question) -> Network:
     """The exact network that a rounded one was made from, as far as can be guessed."""
-    p, network = question.p, question.network
-    layers = [_rows(layer) for layer in exact_layers(network)]
-    return restore(layers, question.always_on, list(_numbers(question.tables)), p.dim)
+    return restore(question.layers, question.always_on, list(_numbers(question.tables)), question.p.dim)
 
 
 def _numbers(tables: list[Table]) -> dict[tuple[Any, ...], int]:
@@ -94,15 +91,6 @@ def _numbers(tables: list[Table]) -> dict[tuple[Any, ...], int]:
         for row in table:
             number.setdefault(tuple(row), len(number))
     return number
-
-
-def _rows(layer: Any) -> list[Form]:
-    """The weights of each neuron by column, its bias in the last one; no zeros."""
-    weight, bias = layer
-    rows: list[Form] = [{weight.shape[1]: b} if b else {} for b in bias]
-    for i, j, value in zip(weight.rows.tolist(), weight.indices.tolist(), weight.data, strict=True):
-        rows[i][j] = value
-    return rows
 
 
 class _Reader:

@@ -18,9 +18,10 @@ import scipy
 from numpy.typing import NDArray
 
 from cpwl.errors import ConstructionError, LimitError
-from cpwl.exact.integers import primitive, ratio_view
-from cpwl.exact.rational import text
+from cpwl.exact.integers import integer_rows, ratio_view
+from cpwl.exact.rational import fraction_array, text
 from cpwl.function import CPWL
+from cpwl.function.bends.profile import bend_direction
 from cpwl.function.bends.table import Table, table_of
 from cpwl.function.mesh import is_even, kuhn_grid
 from cpwl.network import Network
@@ -28,7 +29,7 @@ from cpwl.network.network import exact_layers
 from cpwl.proofs.entries import NoProof, NotRecognised
 from cpwl.proofs.question import Proposal, Question, places_of, proof_head
 from cpwl_check.clamped import Halves, whole
-from cpwl_check.pieces import read_network
+from cpwl_check.pieces import Layers
 
 
 def propose_columns(question: Question) -> Iterator[Proposal]:
@@ -74,26 +75,6 @@ def _hinges(steps: tuple[int, ...], h: int) -> int:
 # only says which direction that is. See docs/proof.md.
 
 
-def bend_direction(p: CPWL) -> NDArray[np.object_] | None:
-    """The one direction of all differences of laws, as integers; None if there are several, or none.
-
-    >>> bend_direction(CPWL.from_breakpoints([0], [0], left_slope=-1, right_slope=1))
-    array([1], dtype=object)
-    """
-    if p.dim == 1:
-        return np.array([1], dtype=object)
-    laws = p.laws.integer()
-    differences = (laws[:, :, :-2] * laws[:1, :, -1:] - laws[:1, :, :-2] * laws[:, :, -1:]).reshape(-1, p.dim)
-    bent = differences[(differences != 0).any(axis=1)]
-    if len(bent) == 0:
-        return None
-    first = primitive(bent[:1])[0]
-    c = int(np.argmax(first != 0))
-    if ((bent * first[c] - bent[:, c : c + 1] * first) != 0).any():
-        return None
-    return np.asarray(first if first[c] > 0 else -first)
-
-
 def propose_line(question: Question) -> Iterator[Proposal]:
     """The direction in which the function bends. For one input a walk decides: no other kind will do if this fails.
 
@@ -103,10 +84,13 @@ def propose_line(question: Question) -> Iterator[Proposal]:
     >>> next(propose_line(Question(p, network))).document["direction"]
     [1]
     """
-    direction = bend_direction(question.p)
-    if direction is not None:
-        document = proof_head("line", question.p.dim) | {"direction": [int(v) for v in direction]}
-        yield Proposal(Fraction(0), document, settles=question.p.dim == 1)
+    p = question.p
+    try:
+        direction = bend_direction(p.laws.integer(), p.dim)
+    except ConstructionError as reason:
+        raise NotRecognised(str(reason)) from None
+    document = proof_head("line", p.dim) | {"direction": [int(v) for v in direction]}
+    yield Proposal(Fraction(0), document, settles=p.dim == 1)
 
 
 # Proofs of kind "clamped": which neurons are the two halves of a bump, read off the weights and the table.
@@ -124,7 +108,7 @@ def propose_clamped(question: Question) -> Iterator[Proposal]:
     p, network = question.p, question.network
     if p.dim != 2 or len(network.layers) < 4:
         raise NotRecognised("clamped gates have two inputs, and three hidden layers or more")
-    rows = _rows(network)
+    rows = _rows(question.layers)
     try:
         table = table_of(p)
     except (ConstructionError, LimitError) as reason:
@@ -141,16 +125,12 @@ def propose_clamped(question: Question) -> Iterator[Proposal]:
     yield Proposal(Fraction(0), document)
 
 
-def _rows(network: Network) -> dict[int, dict[int, int]]:
+def _rows(layers: Layers) -> dict[int, dict[int, int]]:
     """The neurons of the last hidden layer that take first halves less second ones, and those with their signs."""
-    weight, bias = exact_layers(network)[-2]
-    rows: dict[int, dict[int, int]] = {i: {} for i in range(weight.shape[0])}
-    for i, j, value in zip(weight.rows.tolist(), weight.indices.tolist(), weight.data, strict=True):
-        if value not in (1, -1):
-            raise NotRecognised(f"neuron {i} of the last hidden layer has a weight that is not 1 or -1")
-        rows[i][j] = int(value)
-    if bias.any():
-        raise NotRecognised("the last hidden layer has a bias")
+    for i, form in enumerate(layers[-2]):
+        if not {*form.values()} <= {1, -1} or len(layers[-3]) in form:
+            raise NotRecognised(f"neuron {i} of the last hidden layer has a bias, or a weight that is not 1 or -1")
+    rows = {i: {j: int(w) for j, w in form.items()} for i, form in enumerate(layers[-2])}
     second = {j for row in rows.values() for j, sign in row.items() if sign < 0}
     # What reads second halves only, and adds them up, carries them.
     return {i: row for i, row in rows.items() if not (row.keys() <= second and min(row.values(), default=1) > 0)}
@@ -164,8 +144,7 @@ def _positive_corners(question: Question, table: Table) -> list[frozenset[int]]:
         x = np.maximum(weight @ x + bias[:, None], 0.0)
     weight, bias = network.layers[-3]
     value, size = weight @ x + bias[:, None], abs(weight) @ x + np.abs(bias)[:, None]
-    layers = read_network(question.network_document, 2, network.outputs)
-    halves = Halves(whole(layers, 2), 2)
+    halves = Halves(whole(question.layers, 2), 2)
     known: list[dict[Any, int]] = [{} for _ in table.places]
     places = [[int(v) for v in place] for place in table.places.tolist()]
     found: list[set[int]] = [set() for _ in range(len(value))]
@@ -246,11 +225,7 @@ class _Recovered:
 
     def _frame(self, places: NDArray[np.object_]) -> tuple[list[int], list[int], list[int]]:
         """The direction of most first-layer rows, that of a row which is never negative, and the rows of the first."""
-        directions = []
-        for a, b, _ in self.rows:
-            d = math.lcm(Fraction(a).denominator, Fraction(b).denominator)
-            whole = primitive(np.array([[int(a * d), int(b * d)]], dtype=object))[0]
-            directions.append((int(whole[0]), int(whole[1])))
+        directions = [(a, b) for a, b in integer_rows(np.zeros(0), fraction_array(self.rows[:, :2])).tolist()]
         t = Counter(directions).most_common(1)[0][0]
         parallel = [i for i, v in enumerate(directions) if v == t]
         cuts = len(directions) // 5  # three lines for each, two more for what lies between them, two coordinates

@@ -20,17 +20,19 @@ from flint import fmpq_mat
 from numpy.typing import NDArray
 
 from cpwl.errors import SolverError
+from cpwl.exact.integers import ratio_view
 from cpwl.exact.rational import from_flint, text, to_flint
 from cpwl.function import CPWL
 from cpwl.function.jump import largest_jump
-from cpwl.geometry.generators import generators
+from cpwl.geometry.generators import boxes_around, generators
 from cpwl.geometry.linear_program import LinearProgram
+from cpwl.geometry.polyhedra import picked
 from cpwl.proofs.entries import NoProof
 from cpwl.proofs.question import Proposal, Question, proof_head
 from cpwl_check.budget import Refused, Undecided, limited
 from cpwl_check.cones import dot, minus, piece_cone, region
 from cpwl_check.near import Leaves, Span, by_coefficients, farthest, gaps, gradient, partners, spanned
-from cpwl_check.pieces import half_space, read_function, read_network
+from cpwl_check.pieces import half_space, pair
 
 
 def propose_near(question: Question, propose: Callable[[Question], Iterator[Proposal]]) -> Iterator[Proposal]:
@@ -39,7 +41,7 @@ def propose_near(question: Question, propose: Callable[[Question], Iterator[Prop
     inner = replace(question, p=_near(question))
     known: dict[Fraction, tuple[list[Any], tuple[Fraction, Fraction]]] = {}
     for proof in propose(inner):
-        start = proof.bound if isinstance(proof.bound, tuple) else (proof.bound, Fraction(0))
+        start = pair(proof.bound)
         if start[1] not in known:
             known[start[1]] = _cost(question, inner, start[1])
         trees, cost = known[start[1]]
@@ -69,8 +71,7 @@ def _near(question: Question) -> CPWL:
 
 def _cost(question: Question, inner: Question, growth: Fraction) -> tuple[list[Any], tuple[Fraction, Fraction]]:
     """Trees of regions, and what the checker will find that the distance costs."""
-    law, meant = (read_function(q.function_document) for q in (question, inner))
-    layers = read_network(question.network_document, law.n, law.outputs)
+    law, meant, layers = question.law, inner.law, question.layers
     try:
         if question.undone is None or question.undone.mesh is None:
             return regions(question.p, inner.p, by_coefficients(law), meant, layers, growth)
@@ -153,10 +154,8 @@ class _Normals:
 
     def of(self, who: NDArray[np.int64]) -> _Some:
         """Those of some pieces."""
-        count = np.diff(self.start)[who]
-        start = np.cumsum(count) - count
-        rows = self.rows[np.repeat(self.start[who] - start, count) + np.arange(count.sum())]
-        return _Some(who, rows[:, :-1], rows[:, -1], start)
+        index, start = picked(self.start, who)
+        return _Some(who, self.rows[index, :-1], self.rows[index, -1], start[:-1])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -178,7 +177,10 @@ class _Cover:
         rows, bounds = stack.integer(), list(pairwise(stack.start.tolist()))
         self.given = [[[int(v) for v in row] for row in rows[a:b]] for a, b in bounds]
         self.rows = [[half_space(list(row))[0] for row in own] for own in self.given]
-        self.low, self.high, self.reach = _boxes(meant)
+        span = generators(stack)
+        self.low, self.high = boxes_around(span, meant.num_pieces, meant.dim)
+        corners = span.places[span.places[:, -1] != 0]
+        self.reach = float(np.abs(ratio_view(corners[:, :-1], corners[:, -1:])).max(initial=0.0)) or 1.0
         self.normals = _Normals(meant)
         self.bodies = dict[int, Span]()
         self.leaves, self.worst = Leaves(near, layers, growth), (Fraction(0), Fraction(0))
@@ -342,25 +344,6 @@ def _line_near(x: Point, lines: list[Point]) -> Point | None:
 
 def _texts(x: Point) -> list[int | str]:
     return [text(v) for v in x]
-
-
-def _boxes(meant: CPWL) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
-    """A box around each piece, infinite where it is not known or not bounded; the largest coordinate of a corner."""
-    spanned = generators(meant.polyhedra)
-    places, owner = spanned.places, np.repeat(np.arange(meant.num_pieces), np.diff(spanned.start))
-    far = np.asarray(places[:, -1] == 0, dtype=bool)
-    points = np.asarray(places[:, :-1] / np.where(far, 1, places[:, -1])[:, None], dtype=np.float64)
-    low, high = (np.full((meant.num_pieces, meant.dim), side * np.inf) for side in (1, -1))
-    member = spanned.member
-    with np.errstate(invalid="ignore"):
-        ends = np.where(far[member][:, None], np.sign(points[member]) * np.inf, points[member])
-        ends = np.where(np.isnan(ends), 0.0, ends)
-    skip = far[member][:, None] & (points[member] == 0)
-    np.minimum.at(low, owner, np.where(skip, np.inf, ends))
-    np.maximum.at(high, owner, np.where(skip, -np.inf, ends))
-    low[~spanned.known], high[~spanned.known] = -np.inf, np.inf
-    finite = np.abs(points[~far])
-    return low, high, float(finite.max(initial=0.0)) or 1.0
 
 
 # Points and directions of a polyhedron near given ones, and how fast what differs may grow: proposals in rationals.

@@ -16,9 +16,9 @@ from cpwl.proofs.entries import NoProof, NotRecognised
 from cpwl.proofs.question import Proposal, Question, proof_head
 from cpwl.proofs.refute import points_at
 from cpwl_check.budget import Refused, limited
-from cpwl_check.cones import Cone, minus, mix, region, simplex_cone
-from cpwl_check.pieces import Law, Layers, read_function, read_network
-from cpwl_check.regions import Body, Formula, Net, Place, rows_and_laws
+from cpwl_check.cones import Cone, minus, mix, region, rows_and_laws, simplex_cone
+from cpwl_check.pieces import Law, Layers
+from cpwl_check.regions import Body, Formula, Net, Place
 
 _STEPS = 2 * 10**6  # of the checker's budget; a region takes about a thousand
 Part = tuple[Cone, list[list[int]]]  # a part of a piece, and what the neurons of a layer give there, then a constant
@@ -28,8 +28,7 @@ def propose_regions(question: Question, most: int) -> Iterator[Proposal]:
     """The regions of the network in each piece, if there are at most `most` of them in all."""
     if question.p.num_pieces > most:
         raise NotRecognised(f"the function has more than {most} pieces")
-    law = read_function(question.function_document)
-    layers = read_network(question.network_document, law.n, law.outputs)
+    law, layers = question.law, question.layers
     try:
         with limited(_STEPS + 1000 * most):  # a box of 20 inputs has a million corners
             document, worst = list_regions(law, layers, most, question.progress)

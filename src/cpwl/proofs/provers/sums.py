@@ -13,15 +13,14 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import scipy
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from cpwl.documents.write import function_document, network_document
+from cpwl.exact.integers import linked
 from cpwl.exact.rational import fraction_array, text
 from cpwl.exact.sparse import RationalMatrix
 from cpwl.function import CPWL
-from cpwl.function.sample import inner_points
+from cpwl.function.evaluate import inner_points
 from cpwl.function.sums import Part, contained, rest_of, slice_of, span_of, with_laws
 from cpwl.network import Network
 from cpwl.network.network import exact_layers
@@ -103,8 +102,8 @@ def _groups(network: Network) -> list[tuple[NDArray[np.object_], NDArray[np.int6
     first = np.concatenate([[0], np.cumsum(widths)])
     ends = [(first[l + 1] + weight.rows, first[l] + weight.indices) for l, (weight, _) in enumerate(layers[1:-1])]
     one, two = (np.concatenate(end) for end in zip(*ends, strict=True))
-    links = csr_array((np.ones(len(one)), (one, two)), shape=(first[-1], first[-1]))
-    count, label = scipy.sparse.csgraph.connected_components(links, directed=False)
+    label = linked(np.stack([one, two], axis=1), int(first[-1]))
+    count = int(label.max(initial=-1)) + 1
     if count < 2:
         raise NotRecognised("the neurons of the network are all connected")
     weight, found = layers[0][0].toarray(), dict[tuple[Any, ...], tuple[Any, Any, list[int]]]()
@@ -131,18 +130,14 @@ def _restricted(
     for l, (weight, level) in enumerate(exact_layers(network)):
         last = l == len(neurons)
         own = np.arange(weight.shape[0]) if last else neurons[l]
-        rows, number = (np.full(size, -1, dtype=np.int64) for size in weight.shape)
-        rows[own], number[before] = np.arange(len(own)), np.arange(len(before))
-        keep = (rows[weight.rows] >= 0) & (number[weight.indices] >= 0)
-        shape = (len(own), len(before))
-        made = RationalMatrix.from_triples(
-            rows[weight.rows[keep]], number[weight.indices[keep]], weight.data[keep], shape
-        )
+        number = np.full(weight.shape[1], -1, dtype=np.int64)
+        number[before] = np.arange(len(before))
+        rows = weight.take_rows(own)
+        keep, shape = number[rows.indices] >= 0, (len(own), len(before))
+        made = RationalMatrix.from_triples(rows.rows[keep], number[rows.indices[keep]], rows.data[keep], shape)
         if last:
-            level = np.zeros(shape[0], dtype=object) + Fraction(0) if bias is None else bias
-            layers.append((made, level))
-        else:
-            layers.append((made, level[own]))
+            level = np.zeros(len(own), dtype=object) + Fraction(0) if bias is None else bias
+        layers.append((made, level[own]))
         before = own
     return Network(layers)
 

@@ -23,13 +23,12 @@ from cpwl.proofs.entries import NotRecognised
 from cpwl.proofs.question import Proposal, Question, places_of, proof_head
 from cpwl_check.cones import piece_cone
 from cpwl_check.multiplexed import Index, read_slots, read_tiles
-from cpwl_check.pieces import half_space, over_one, read_function, read_network
+from cpwl_check.pieces import Forms, Layers, half_space, over_one
 from cpwl_check.windows import read_clamps, read_knots, read_second
 
 _CLOSE = 1e-9  # of the size of the terms: what is nearer to the largest is looked at exactly
 _PARTS = 30  # cuts one inside the other
 _BLOCK = 2**22  # activations held at once
-Rows = list[dict[int, Any]]
 
 
 def propose_windows(question: Question) -> Iterator[Proposal]:
@@ -39,7 +38,7 @@ def propose_windows(question: Question) -> Iterator[Proposal]:
         raise NotRecognised("windows have three hidden layers or more")
     if _has_tiles(network):
         raise NotRecognised("these windows are multiplexed")
-    sides = _sides(network)
+    sides = _sides(question.layers)
     places, corners = _corners(p)
     middles = np.array([places[own].sum(axis=0) / len(own) for own in corners], dtype=object)
     members = [sorted(k for own in side for k in own) for side in sides]
@@ -69,7 +68,7 @@ def propose_multiplexed(question: Question) -> Iterator[Proposal]:
     network, p = question.network, question.p
     if len(network.layers) < 4 or not _has_tiles(network):
         raise NotRecognised("no layer has the neurons of tiles")
-    sides = _sides(network)
+    sides = _sides(question.layers)
     tiles = _Tiles(question, sides)
     places, corners = _corners(p)
     whole = [[*over_one([*x, Fraction(1)])[0]] for x in places.tolist()]
@@ -78,27 +77,19 @@ def propose_multiplexed(question: Question) -> Iterator[Proposal]:
     yield Proposal(Fraction(0), proof_head("multiplexed", p.dim) | {"sides": sides, "pieces": entries})
 
 
-def _sides(network: Network) -> list[list[list[int]]]:
+def _sides(layers: Layers) -> list[list[list[int]]]:
     """The classes of each side, in the order in which they are compared."""
-    layers = exact_layers(network)
-    above = [_rows(weight) for weight, _ in layers[3:-1]]
-    if any(bias.any() for _, bias in layers[3:-1]):
+    above = layers[3:-1]
+    if any(len(below) in form for below, layer in zip(layers[2:], above, strict=False) for form in layer):
         raise NotRecognised("a layer of maxima has a bias")
-    groups = _groups(above[-1]) if above else _by_factors(layers[-1][0])
+    groups = _groups(above[-1]) if above else _by_factors(layers[-1], len(layers[-2]))
     sides = [[group] for group in groups]
     for rows in reversed(above):
         sides = [[below for group in side for below in _below(rows, group)] for side in sides]
     return sides
 
 
-def _rows(weight: Any) -> Rows:
-    rows: Rows = [{} for _ in range(weight.shape[0])]
-    for i, j, value in zip(weight.rows.tolist(), weight.indices.tolist(), weight.data, strict=True):
-        rows[i][j] = value
-    return rows
-
-
-def _groups(rows: Rows) -> list[list[int]]:
+def _groups(rows: Forms) -> list[list[int]]:
     """Neurons ``s(a - b)`` with the neuron `b` after them, and those that stand alone."""
     groups, k = [], 0
     while k < len(rows):
@@ -108,15 +99,15 @@ def _groups(rows: Rows) -> list[list[int]]:
     return groups
 
 
-def _by_factors(weight: Any) -> list[list[int]]:
+def _by_factors(outputs: Forms, width: int) -> list[list[int]]:
     """Neurons that all outputs read with the same factors."""
     factors: dict[tuple[Any, ...], list[int]] = {}
-    for j, column in enumerate(weight.toarray().T):
-        factors.setdefault(tuple(column), []).append(j)
+    for j in range(width):
+        factors.setdefault(tuple(form.get(j, 0) for form in outputs), []).append(j)
     return list(factors.values())
 
 
-def _below(rows: Rows, group: list[int]) -> Iterator[list[int]]:
+def _below(rows: Forms, group: list[int]) -> Iterator[list[int]]:
     """What a group compares or carries, in the layer below."""
     for k in group:
         yield sorted(j for j, v in rows[k].items() if v > 0)
@@ -251,8 +242,7 @@ def middle(ends: list[list[int]]) -> list[int]:
 
 class _Clamps(Cutter):
     def __init__(self, question: Question, members: list[list[int]]) -> None:
-        law = read_function(question.function_document)
-        layers = read_network(question.network_document, law.n, law.outputs)
+        law, layers = question.law, question.layers
         places, _ = _corners(question.p)
         low, high = places.min(axis=0).tolist(), places.max(axis=0).tolist()
         knots = read_knots(layers[0], law.n)
@@ -277,8 +267,7 @@ class _Tiles(Cutter):
     """Laws of slots in tiles; a name is the number of the tile times the number of neurons, plus that of the neuron."""
 
     def __init__(self, question: Question, sides: list[list[list[int]]]) -> None:
-        law = read_function(question.function_document)
-        layers = read_network(question.network_document, law.n, law.outputs)
+        law, layers = question.law, question.layers
         places, _ = _corners(question.p)
         low, high = places.min(axis=0).tolist(), places.max(axis=0).tolist()
         self.count, self.n, self.pieces = len(layers[2]), law.n, law.pieces

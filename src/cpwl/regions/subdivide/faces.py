@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from cpwl.exact.integers import adjugate, primitive, sign
-from cpwl.geometry.polyhedra import ranges
+from cpwl.geometry.polyhedra import picked, ranges
 from cpwl.regions.forms import EPS, Forms
 
 _POSITIVE, _NEGATIVE, _BOTH = 1, 2, 3
@@ -169,11 +169,8 @@ class Lattice:
         """Drops all faces outside the masks, which must hold whatever bounds a face that they hold."""
         for k in range(self.dim, 0, -1):
             number = np.cumsum(masks[k - 1]) - 1
-            which = np.flatnonzero(masks[k])
-            lengths = np.diff(self.start[k])[which]
-            entries, _ = ranges(self.start[k][which], lengths)
+            entries, self.start[k] = picked(self.start[k], np.flatnonzero(masks[k]))
             self.sub[k] = number[self.sub[k][entries]]
-            self.start[k] = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         self.forms = [each[mask] for each, mask in zip(self.forms, masks, strict=True)]
         self.base = [each[mask] for each, mask in zip(self.base, masks, strict=True)]
 
@@ -319,7 +316,6 @@ class Vertices:
         self._parent = np.full((count, 2), -1, dtype=np.int64)
         self._form = np.full(count, -1, dtype=np.int64)
         self._age = np.zeros(count, dtype=np.int64)
-        self.decided = 0  # signs that took integers
 
     def __len__(self) -> int:
         return len(self.place)
@@ -379,7 +375,6 @@ class Vertices:
     def _exact_signs(
         self, level: int, neuron: int, base: NDArray[np.int64], which: NDArray[np.int64]
     ) -> NDArray[np.int64]:
-        self.decided += len(which)
         rows = self.forms.exact_level(level, base)[neuron, base][:, self.columns]
         return sign((rows * self.exactly(which)).sum(axis=1))
 

@@ -11,6 +11,7 @@ from flint import fmpz_mat
 from numpy.typing import NDArray
 
 from cpwl.errors import InputError, InternalError, LimitError
+from cpwl.exact.rational import pivots
 from cpwl.geometry.polyhedra import Polyhedron
 from cpwl.network.network import Network
 from cpwl.progress import Progress
@@ -74,7 +75,9 @@ def essential_rows(rows: NDArray[np.float64], exact: Callable[[], NDArray[np.obj
             chosen, every = [int(i) for i in first], list(range(min(rows.shape)))
             return (chosen, every) if tall else (every, chosen)
     whole = fmpz_mat([[int(v) for v in row] for row in exact()])
-    return _pivots(whole.transpose()), _pivots(whole)
+    found = (matrix.rref() for matrix in (whole.transpose(), whole))
+    chosen, columns = (pivots(reduced, rank) for reduced, _, rank in found)
+    return chosen, columns
 
 
 def _first_of_parallel(rows: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -86,11 +89,6 @@ def _first_of_parallel(rows: NDArray[np.float64]) -> NDArray[np.float64]:
     kept = np.zeros_like(rows)
     kept[first] = rows[first]
     return kept
-
-
-def _pivots(matrix: fmpz_mat) -> list[int]:
-    reduced, _, rank = matrix.rref()
-    return [next(j for j in range(matrix.ncols()) if reduced[i, j] != 0) for i in range(rank)]
 
 
 def subdivide(

@@ -177,7 +177,6 @@ class Found:
     outer: NDArray[np.bool_]
     across: Seeds
     inside: NDArray[np.float64]
-    solves: int
 
 
 def explore(
@@ -217,7 +216,6 @@ class Chambers:
         size = np.concatenate([np.abs(self.a), np.abs(self.b)[..., None]], axis=2)
         self.error = np.where(self.live[..., None], error * np.abs(scale)[..., None], 0.0) + 4 * EPS * size
         self.leader = self._leaders()
-        self.solves = self.exact_solves = 0
         self._probe = Probe(0.0)
 
     def _floats(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -294,7 +292,7 @@ class Chambers:
     # --- facets ---------------------------------------------------------------------------------------------------
 
     def explore(self) -> Found:
-        """The facets of all cells."""
+        """The facets of all cells, and the cells across them."""
         own = self.live & (self.leader == np.arange(self.b.shape[1]))
         x = self._inside(own)
         rays = np.random.default_rng(7).standard_normal((_RAYS, self.a.shape[2]))
@@ -397,7 +395,6 @@ class Chambers:
         seen = polar(rows) if left.any() else None
         for k in np.flatnonzero(left[rows]):
             assert seen is not None
-            self.solves += 1
             reasons, place = seen.decide(int(k))
             spare = MARGIN / (1 + MARGIN) * float(seen.slack[k])
             if reasons is not None and self._follows(c, int(rows[k]), rows[reasons], spare):
@@ -443,7 +440,6 @@ class Chambers:
         rows = np.flatnonzero(own)
         body = self._body(c, rows)
         for k in range(len(rows)) if which is None else which:
-            self.exact_solves += 1
             point = self._probe.interior(body, on=[k])
             facet[rows[k]] = point is not None
             if point is not None:
@@ -463,7 +459,7 @@ class Chambers:
             signs[hard] = self._signs_across(signs[hard], moving[hard], self.a[owner[hard], row[hard]])
         point = where[owner, row]
         across = Seeds(signs, point, point - x[owner])
-        return Found(owner, row, outer, across, x, self.solves)
+        return Found(owner, row, outer, across, x)
 
     def _signs_across(
         self, signs: NDArray[np.int8], moving: NDArray[np.bool_], normal: NDArray[np.float64]

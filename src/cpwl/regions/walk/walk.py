@@ -41,7 +41,6 @@ class Walk:
     neighbour: NDArray[np.int64]
     inside: NDArray[np.float64]
     complete: bool
-    solves: int
 
 
 def walk(
@@ -188,11 +187,7 @@ class _Walker:
             row.append(found.row)
             neighbour.append(np.where(other >= self.count, -2, other).astype(np.int64))
         empty = np.zeros(0, dtype=np.int64)
-        return (
-            np.concatenate([empty, *owner]),
-            np.concatenate([empty, *row]),
-            np.concatenate([empty, *neighbour]),
-        )
+        return np.concatenate([empty, *owner]), np.concatenate([empty, *row]), np.concatenate([empty, *neighbour])
 
     def _check(self) -> list[int]:
         """Cells with a facet that the cell across it does not have."""
@@ -213,26 +208,14 @@ class _Walker:
                 continue
             inside = Seeds(batch.signs[here], found.inside[here], np.zeros_like(found.inside[here]))
             again = explore(self.forms, self.columns, inside, exactly=True)
-            rest = np.setdiff1d(np.arange(len(place)), here)
-            keep = np.isin(found.owner, rest)
-            signs = np.concatenate([found.across.signs[keep], again.across.signs])
-            across = Seeds(
-                signs,
-                np.concatenate([found.across.point[keep], again.across.point]),
-                np.concatenate([found.across.direction[keep], again.across.direction]),
+            keep = np.flatnonzero(~np.isin(found.owner, here))
+            facets = (
+                np.concatenate([found.owner[keep], here[again.owner]]),
+                np.concatenate([found.row[keep], again.row]),
+                np.concatenate([found.outer[keep], again.outer]),
+                _join([found.across.take(keep), again.across]),
             )
-            self.explored[k] = (
-                place,
-                batch,
-                Found(
-                    np.concatenate([found.owner[keep], here[again.owner]]),
-                    np.concatenate([found.row[keep], again.row]),
-                    np.concatenate([found.outer[keep], again.outer]),
-                    across,
-                    found.inside,
-                    found.solves + again.solves,
-                ),
-            )
+            self.explored[k] = place, batch, Found(*facets, found.inside)
             fresh.append(self._register(again.across.take(np.flatnonzero(~again.outer))))
         return _join(fresh) if fresh else self._nothing()
 
@@ -246,11 +229,8 @@ class _Walker:
         nothing = self._nothing()
         signs = np.concatenate([nothing.signs, *(batch.signs for _, batch, _ in self.explored)])
         inside = np.concatenate([nothing.point, *(found.inside for _, _, found in self.explored)])
-        solves = sum(found.solves for _, _, found in self.explored)
         complete = complete and bool((neighbour != -2).all()) and not self._check()
-        return Walk(
-            self.forms, self.columns, signs, owner[order], row[order], neighbour[order], inside, complete, solves
-        )
+        return Walk(self.forms, self.columns, signs, owner[order], row[order], neighbour[order], inside, complete)
 
 
 def _keys(signs: NDArray[np.int8]) -> list[bytes]:

@@ -162,11 +162,11 @@ function build() {
   find("chips").replaceChildren(...data.chips.map(([word, kind]) => make("span", { class: "chip " + kind }, word)));
   find("notes").replaceChildren(...data.notes.map((note) => make("p", { class: "note" }, note)));
   const parts = [];
-  if (data.costs) parts.push(section("costs", "What each construction would cost", costTable(data.costs), data.lower.length ? lowerBounds(data.lower) : null));
+  if (data.costs) parts.push(section("costs", "Network sizes by construction", costTable(data.costs), data.lower.length ? lowerBounds(data.lower) : null));
   if (data.tradeoff) parts.push(section("tradeoff", "Fewer neurons within a stated error", tradeoffTable(data.tradeoff)));
-  if (data.proofs.length) parts.push(section("proof", "What is proved", proofTable(data.proofs, data.statements)));
-  if (data.findings.length || data.healthy !== null) parts.push(section("doctor", "What the doctor says", data.healthy ? make("p", {}, "A continuous function on a convex domain; nothing is wrong.") : null, findingList(data.findings, goTo)));
-  parts.push(section("again", "Make this page again", recipe(data.recipe)));
+  if (data.proofs.length) parts.push(section("proof", "Proofs", proofTable(data.proofs, data.statements)));
+  if (data.findings.length || data.healthy !== null) parts.push(section("doctor", "Defects and notes", data.healthy ? make("p", {}, "This is a continuous function on a convex domain. The doctor found no defects.") : null, findingList(data.findings, goTo)));
+  parts.push(section("again", "Reproduce this page", recipe(data.recipe)));
   find("rest").replaceChildren(...parts);
   if (data.n === 1) find("surface-figure").remove();
   recall();

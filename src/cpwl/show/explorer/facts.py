@@ -135,7 +135,10 @@ class _Look:
         items = tuple(self._item(shown, name) for shown, name in zip(both, names, strict=True))
         function = next((shown for shown in both if isinstance(shown, CPWL)), None)
         network = next((shown for shown in both if isinstance(shown, Network)), None)
-        verdict = self._try("whether the two are equal was not decided", lambda: self._equal(first, second))
+        verdict = self._try(
+            "whether the two are equal was not decided",
+            lambda: equal(first, second, box=self.box, max_regions=20 * REGIONS, progress=self.progress),
+        )
         doctor = compiled = None
         if function is not None:
             doctor, compiled = self._doctor(function), self._compile(function)
@@ -176,9 +179,6 @@ class _Look:
 
     def _compile(self, p: CPWL) -> Compiled | None:
         return self._try("the function was not compiled", lambda: compile(p, progress=self.progress))
-
-    def _equal(self, first: CPWL | Network, second: CPWL | Network) -> Verdict:
-        return equal(first, second, box=self.box, max_regions=20 * REGIONS, progress=self.progress)
 
     def _certify(self, what: str, p: CPWL, network: Network | None, rounded_from: Network | None = None) -> None:
         if not self.prove or network is None:
@@ -222,8 +222,8 @@ def facts(found: Examined) -> list[tuple[str, str]]:
     said = [_many("input", shown.inputs), _many("output", shown.outputs)]
     if found.function is not None:
         p = found.function
-        data = "exact" if p.tol == 0 else f"floats, within {p.tol:g}"
-        said += [_many("piece", p.num_pieces), _many("law", p.num_components), ("data", data)]
+        data = ("data", "exact") if p.tol == 0 else (f"data, tolerance {p.tol:g}", "float")
+        said += [_many("piece", p.num_pieces), _many("law", p.num_components), data]
     network = next((item.network for item in found.items if item.network is not None), None)
     if network is not None:
         said += [_many("hidden neuron", network.sizes.neurons), _many("layer", network.sizes.depth)]
@@ -244,7 +244,7 @@ def chips(found: Examined) -> list[tuple[str, str]]:
         said.append(_proof_word(found.proofs[0][1]))
     if found.doctor is not None:
         errors = len(found.doctor.errors)
-        said.append(("healthy", "good") if not errors else (f"{errors} error{'s'[: errors != 1]} found", "wrong"))
+        said.append(("no defects", "good") if not errors else (f"{errors} error{'s'[: errors != 1]} found", "wrong"))
     return said
 
 
@@ -340,14 +340,7 @@ def _prior(p: CPWL) -> list[dict[str, Any]]:
 
 
 def _row(name: str, about: str, sizes: Sizes | None, *, kind: str, taken: bool = False) -> dict[str, Any]:
-    known: dict[str, Any] = {
-        "text": "–",
-        "neurons": None,
-        "log10": None,
-        "layers": None,
-        "width": None,
-        "nonzeros": None,
-    }
+    known: dict[str, Any] = {"text": "–", **dict.fromkeys(("neurons", "log10", "layers", "width", "nonzeros"))}
     if sizes is not None:
         known |= {**_count(sizes.neurons), "layers": sizes.depth, "width": sizes.width, "nonzeros": sizes.nonzeros}
     return {"name": name, "about": about, **known, "error": None, "kind": kind, "taken": taken}

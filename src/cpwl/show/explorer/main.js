@@ -103,7 +103,7 @@ function readout(view) {
     const all = scene.sums.slice(0, -1).reduce((total, z) => total + z.length, 0);
     lines.push(["network", number(output)], ["neurons on", `${count(on.reduce((a, b) => a + b, 0))} of ${count(all)}` + (on.length > 1 ? ` (${on.join(", ")} by layer)` : "")]);
     const at = state.neuron && scene.sums[state.neuron.layer][state.neuron.index];
-    find("neuron-text").textContent = state.neuron ? neuronText(view.network.layers, state.neuron, data.names, at) + (scene.hinge && scene.hinge.exact === false ? " (hinge from a grid)" : "") : "Select a neuron: its hinge appears on the map, and the side where it is on is lighter. A blue frame: on at the point. Lines are weights, orange positive, blue negative.";
+    find("neuron-text").textContent = state.neuron ? neuronText(view.network.layers, state.neuron, data.names, at) + (scene.hinge && scene.hinge.exact === false ? " (hinge from a grid)" : "") : "Select a neuron to show its hinge on the map; the side on which it is active is lighter. A blue frame marks neurons that are active at the point. Lines are weights: orange positive, blue negative.";
   }
   find("readout").replaceChildren(...lines.flatMap(([name, text, id = name]) => [make("dt", {}, name), make("dd", { id: "read-" + id.replace(/\W+/g, "-") }, text)]));
 }

@@ -108,7 +108,7 @@ def report(
     tradeoff
         The result of `cpwl.tradeoff` for the function: neurons against the allowed error.
     plant
-        Of a control law: the plan of `cpwl.mpc`, or ``(A, B)`` with ``x+ = A x + B u``. The page then runs the closed
+        For a control law: the plan of `cpwl.mpc`, or ``(A, B)`` with ``x+ = A x + B u``. The page then runs the closed
         loop from the state under the pointer.
     progress
         Called as ``progress(done, total, step)``.
@@ -151,7 +151,7 @@ def page_of(
     """The page on what was found out; `recipe` says how to make it again."""
     shown = found.function or found.items[0].network
     if shown is None:
-        raise InputError("there is neither a function nor a network to be shown")
+        raise InputError("give a function or a network to show")
     marks = findings(found)
     window = window_of(shown, box)
     if box is None:
@@ -169,7 +169,7 @@ def page_of(
         "labels": list(labels[: shown.inputs]) or names,
         "values": list(labels[shown.inputs :]) or ["value"] * shown.outputs,
         "box": window.tolist(),
-        "at": _start(window),
+        "at": _start(window, None if plant is None else shown),
         "items": items,
         "facts": facts(found),
         "chips": chips(found),
@@ -215,13 +215,19 @@ def _with_witnesses(window: NDArray[np.float64], points: list[list[float]]) -> N
     return np.stack([low, high], axis=1)
 
 
-def _start(window: NDArray[np.float64]) -> list[float]:
-    """Where the page opens: in the middle, but for slices, which show more where they are not cut along a facet."""
-    wide = window[:, 1] - window[:, 0]
-    off = np.where((np.arange(len(window)) >= 2), 0.07, 0.0)
+def _start(window: NDArray[np.float64], law: CPWL | Network | None) -> list[float]:
+    """Where the page opens: in the middle, but for slices, which show more where they are not cut along a facet.
+
+    A closed loop often rests in the middle: it starts far from there, at a point where its law is defined.
+    """
+    wide, axes = window[:, 1] - window[:, 0], np.arange(len(window))
+    points = [window.mean(axis=1) + np.where(axes >= 2, 0.07, 0.0) * wide]
+    if law is not None:
+        senses = [np.where(axes % 2, -1, 1), np.ones(len(window)), axes == 0]
+        far = [points[0] + share * wide * sense for share in (0.35, 0.2, 0.1) for sense in senses]
+        points = [x for x in far if np.isfinite(law([x])).all()] + points
     digits = np.maximum(0, 4 - np.floor(np.log10(wide))).astype(int)
-    middle = window.mean(axis=1) + off * wide
-    return [round(float(v), int(d)) for v, d in zip(middle, digits, strict=True)]
+    return [round(float(v), int(d)) for v, d in zip(points[0], digits, strict=True)]
 
 
 def _names(n: int) -> list[str]:

@@ -42,6 +42,7 @@ class LocalFunctions:
         self.bends: dict[int, Bend] = {i: self._bend(i) for i in complex_.interior(complex_.dim - 1)}
         self._signs: dict[tuple[int, int], int] = {}
         self._flats: dict[tuple[int, int], Flat] = {}
+        self._directions: dict[int, list[list[int]]] = {}
 
     def together(self, others: Sequence[LocalFunctions]) -> LocalFunctions:
         """What only says where this or one of the other functions on the complex bends."""
@@ -148,8 +149,10 @@ class LocalFunctions:
     def _through(self, d: int, i: int, seed: int) -> Sequence[int]:
         """An integer hyperplane through a face, with pseudo-random directions, positive along the last of them."""
         size = self.complex.dim + 1
-        draw = random.Random(seed)
-        extra = [[draw.randint(-999, 999) for _ in range(size - 1)] + [0] for _ in range(size)]
+        if seed not in self._directions:
+            draw = random.Random(seed)
+            self._directions[seed] = [[draw.randint(-999, 999) for _ in range(size - 1)] + [0] for _ in range(size)]
+        extra = self._directions[seed]
         own = [list(self.generators[g]) for g in self.complex.faces[d].members[i]]
         rows = fmpz_mat(own + extra[: size - 2 - d])
         kernel, rank = rows.nullspace()

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from math import gcd
+from operator import mul
 
 from flint import fmpq
 
@@ -21,7 +22,7 @@ Plane = tuple[int, ...]
 
 def dot(a: Sequence[Rational], b: Sequence[Rational]) -> Rational:
     """The sum of products of entries."""
-    return sum((x * y for x, y in zip(a, b, strict=True)), 0)
+    return sum(map(mul, a, b), 0)  # equally long; asked millions of times
 
 
 class Planes:
