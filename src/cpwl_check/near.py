@@ -9,7 +9,8 @@
     l a direction r' and a line l' of S; these are v, r and l themselves where that is possible, `Leaves`, `partners`.
     Simplices are not cut where S is one, too, and the partners of their corners are corners of S, `table`; elsewhere
     f is the affine function through the values at their corners, `by_coefficients`. Or a bounded region has no partner:
-    it is cut by the neurons of N, and ``a >= |N - f|`` at the corners of all parts, since N is affine there, `Cuts`
+    it is cut by the neurons of N that are open, which are all that may have both signs on it, and ``a >= |N - f|`` at
+    the corners of all parts, since N is affine there, `Cuts`
 (4) J holds the gradient of N: on a box with all v and v', if the region is bounded, or else everywhere, `steepness`
 (5) h is a vector with ``h . r >= e_r`` for all rays. Here ``e_v = |s(v') - f(v) + J . (v - v')| + E' |v - v'|``, at the
     worst of J and with the largest coordinate for the last norm, and the same with gradients for e_r and e_l; let
@@ -52,7 +53,7 @@ from cpwl_check.reading import Rational, read, read_proof
 
 Point = list[Fraction]
 Interval = tuple[int, int]  # multiples of 2^-BITS
-Reads = list[int] | None  # an affine function on a region; None is 0
+Sum = tuple[list[int], dict[int, int]]  # an affine function, and coefficients of neurons
 ZERO = Fraction(0)
 BITS = 256  # numbers of the network are enclosed by multiples of 2^-BITS
 
@@ -164,17 +165,33 @@ class Leaves:
         return max(a for a, _ in found), max(b for _, b in found)
 
 
+class Program(NamedTuple):
+    """What neurons read, each after those that it reads, and what the outputs are: affine functions of x and multiples
+    of neurons before them."""
+
+    neurons: list[Sum]
+    outputs: list[Sum]
+
+
 class Cuts:
-    """A network with its weights rounded to multiples of 2^-BITS, held as integers."""
+    """A network with its weights rounded to multiples of 2^-FIXED, held as integers."""
 
     def __init__(self, layers: Layers, n: int) -> None:
-        self.n, self.exact, self.layers = n, layers, fixed(layers)
-        self.rounded, self.off = unfixed(self.layers), dict[int, Fraction | None]()
+        self.n, self.exact, self.depth, rounded = n, layers, len(layers), fixed(layers)
+        self.rounded, self.off = unfixed(rounded), dict[int, Fraction | None]()
+        before: list[Sum] = [([int(i == k) for k in range(n + 1)], {}) for i in range(n)]
+        neurons: list[Sum] = []
+        for depth, layer in enumerate(rounded):
+            before.append(([0] * n + [1 << FIXED * depth], {}))
+            now = [self.added(form, before) for form in layer]
+            before = [([0] * (n + 1), {len(neurons) + k: 1}) for k in range(len(now))]
+            neurons += now
+        self.network = Program(neurons[: -len(now)], now)
 
     def farthest(self, part: Cone, laws: list[Vector], where: str) -> Fraction:
         """A bound on what network and laws differ by on a bounded region, sharp up to the rounding of weights: the
-        region is cut by one neuron after the other until the rounded network is affine on every part, and corners
-        decide."""
+        region is cut by an open neuron, and so is either part, until the rounded network is affine on every part, and
+        corners decide."""
         need(not part.lines and all(g[-1] for g, _ in part.rays), where, "it is not bounded, and to be cut by neurons")
         power = max((max(map(abs, g)) // g[-1]).bit_length() for g, _ in part.rays)
         if power not in self.off:
@@ -182,39 +199,58 @@ class Cuts:
         off = self.off[power]
         if off is None:
             raise Refused(f"{where}: the numbers of the network are too large to be cut by its neurons")
-        worst = ZERO
-        reads: list[Reads] = [[int(i == k) for k in range(self.n + 1)] for i in range(self.n)]
-        todo: list[tuple[Cone, int, list[Reads], list[Reads]]] = [(part, 0, reads, [])]
+        worst, d = ZERO, 1 << FIXED * self.depth
+        todo = [(part, self.network)]
         while todo:
-            part, depth, reads, known = todo.pop()
-            layer = self.layers[depth]
-            if depth + 1 < len(self.layers):
-                done = [*known]
-                for form in layer[len(known) :]:
-                    row = self.read(form, reads, depth)
-                    side = part.side(row)
-                    if side == 0:
-                        todo.append((part.cut(minus(row)), depth, reads, [*done, None]))
-                        part = part.cut(row)
-                    done.append(row if side >= 0 else None)
-                todo.append((part, depth + 1, done, []))
+            part, program = todo.pop()
+            neurons, outputs = program = self.folded(program, part)
+            if neurons:
+                rows = [row for row, rest in neurons if not rest]  # the first one, at least
+                row = rows[len(rows) // 2]
+                todo += [(part.cut(row), program), (part.cut(minus(row)), program)]
                 continue
-            d = 1 << FIXED * len(self.layers)
-            for form, (f, e) in zip(layer, laws, strict=True):
-                step = [e * u - d * v for u, v in zip(self.read(form, reads, depth), f, strict=True)]
+            for (value, _), (f, e) in zip(outputs, laws, strict=True):
+                step = [e * u - d * v for u, v in zip(value, f, strict=True)]
                 part.pay(2, step, where)
                 worst = max([worst, *(Fraction(abs(dot(step, g)), d * e * g[-1]) for g, _ in part.rays)])
         return worst + off
 
-    def read(self, form: dict[int, int], reads: list[Reads], depth: int) -> list[int]:
-        """What a neuron reads where the neurons before it are these: coefficients times 2^BITS for each layer."""
-        total = [0] * self.n + [form.get(len(reads), 0) << FIXED * depth]
+    def folded(self, program: Program, part: Cone) -> Program:
+        """The open neurons on a bounded region, and the outputs.
+
+        Open neurons are at least 0, and at most what bounds their own input. So the corners of the region bound the
+        input of the next one. If it is nowhere negative, the neuron is its input; if it is nowhere positive, the neuron
+        is 0; or else it is open, unless its input is affine and has one sign at all corners."""
+        neurons: list[Sum] = []
+        most: list[int] = []  # of the open neurons
+        known: list[Sum] = []
+        for row, rest in program.neurons:
+            row, rest = self.added(rest, known, row)
+            part.pay(1, row)
+            sizes = [c * most[k] for k, c in rest.items()]
+            values = [dot(row, g) // g[-1] for g, _ in part.rays]
+            low, high = min(values) + sum(min(v, 0) for v in sizes), max(values) + sum(max(v, 0) for v in sizes)
+            if low >= 0:
+                known.append((row, rest))
+            elif high < 0 or not (rest or any(dot(row, g) > 0 for g, _ in part.rays)):
+                known.append(([0] * (self.n + 1), {}))
+            else:
+                known.append(([0] * (self.n + 1), {len(neurons): 1}))
+                neurons.append((row, rest))
+                most.append(high + 1)
+        return Program(neurons, [self.added(rest, known, row) for row, rest in program.outputs])
+
+    def added(self, form: dict[int, int], known: list[Sum], row: list[int] | None = None) -> Sum:
+        """A sum of multiples of what neurons are, and of an affine function."""
+        row, rest = row or [0] * (self.n + 1), dict[int, int]()
         for j, w in form.items():
-            row = reads[j] if j < len(reads) else None
-            if row is not None:
-                total = [u + w * v for u, v in zip(total, row, strict=True)]
-        spend(1 + len(form) * (1 + work(self.n + 1, FIXED, longest([total]))), "network")
-        return total
+            affine, others = known[j]
+            if any(affine):
+                row = [u + w * v for u, v in zip(row, affine, strict=True)]
+            for k, c in others.items():
+                rest[k] = rest.get(k, 0) + w * c
+            spend(1 + len(others) + work(self.n + 1 + len(others), w.bit_length(), longest([row])), "network")
+        return row, {k: c for k, c in rest.items() if c}
 
 
 def table(law: Law, meant: Law, layers: Layers, leaves: list[Any], growth: Fraction) -> Fraction:

@@ -411,6 +411,39 @@ def test_regions_cut_by_neurons_are_as_near_as_the_network_is():
             shown.shown(law.pieces[0], other, leaf, "here")
 
 
+def by_neurons(p, net):
+    """What a leaf that is cut by neurons shows for the only piece of a function."""
+    law = read_function(function_document(p))
+    shown = Leaves(law, read_network(network_document(net), p.dim, p.outputs), Fraction(0))
+    return shown.shown(law.pieces[0], piece_cone(law.pieces[0], p.dim), {"cut by": "neurons"}, "here")[0]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_only_open_neurons_cut_a_region_and_nothing_is_lost(seed):
+    """Networks of four layers, with neurons that are dead, always on, or 0 at a corner of the region alone: the
+    supremum of |N - f| is that of common cells, on small regions, on thin ones, and on one that all neurons cut."""
+    rng = np.random.default_rng(seed)
+    widths = [2, 5, 4, 3, 2]
+    layers = [(rng.integers(-3, 4, (b, a)), rng.integers(-6, 7, b)) for a, b in pairwise(widths)]
+    net = Network(layers)
+    for low, high in (([-2, -2], [2, 2]), ([0, 1], [1, 2]), ([-3, Fraction(1, 10**15)], [3, Fraction(2, 10**15)])):
+        b = [high[0], -low[0], high[1], -low[1]]
+        slopes, offsets = rng.integers(-3, 4, (1, 2, 2)), rng.integers(-3, 4, (1, 2))
+        p = CPWL.from_pieces([[[1, 0], [-1, 0], [0, 1], [0, -1]]], [b], slopes, offsets)
+        assert abs(by_neurons(p, net) - distance(p, net).largest) < Fraction(1, 10**50)
+
+
+@pytest.mark.parametrize("digits", [0, 15, 30])
+def test_a_tiny_bump_of_the_network_is_seen_by_a_leaf_that_is_cut(digits):
+    """A hat of height 1 over a short interval in a large region, behind a layer that is on everywhere."""
+    w, place = Fraction(1, 10**digits), Fraction(1, 3)
+    first = ([[1, 0], [0, 1]], [100, 100])
+    second = ([[1, 0]] * 3, [-100 - place + w, -100 - place, -100 - place - w])
+    net = Network([first, second, ([[1 / w, -2 / w, 1 / w]], [0])])
+    p = CPWL.from_pieces([[[1, 0], [-1, 0], [0, 1], [0, -1]]], [[50] * 4], [[0, 0]], [0])
+    assert abs(by_neurons(p, net) - 1) < Fraction(1, 10**20)
+
+
 @pytest.mark.slow
 def test_hundreds_of_noisy_simplices_in_space_are_proved_near():
     """More than 300 of them, which takes some minutes: thin ones at the hull are cut by the neurons of the network."""
