@@ -1,20 +1,26 @@
 """The neurons of every construction and of "auto", beside what is proved that no network can have fewer than.
 
-    python benchmarks/smallest.py [--only WORDS] [--full] [--auto] [--cases FOLDER] [--save FILE] [--before FILE]
+    python benchmarks/smallest.py [--only WORDS] [--full] [--auto] [--limit SECONDS] [--cases FOLDER] [--save FILE]
+                                  [--before FILE]
 
 `--only` takes families whose name has one of some words, separated by commas; `--full` adds those that take long.
 With `--save` rows are added to a JSON file; docs/smallest.md shows `benchmarks/smallest.json`. `--auto` looks at "auto"
-alone: run with the sources of another commit in PYTHONPATH, it saves the file that `--before` reads. Control laws are
-read from FOLDER, as PPOPT wrote them; without it they are left out. "auto" must equal the smallest of all constructions
-that are accurate enough, in every row.
+alone: run with the sources of another commit in PYTHONPATH, it saves the file that `--before` reads. A row that takes
+longer than the limit is left out. Control laws are read from FOLDER, as PPOPT wrote them; without it they are left out.
+"auto" must equal the smallest of all constructions that are accurate enough, in every row. Constructions that "auto"
+planned have the size of their plan; "at least N" is the proved lower bound by which one was ruled out.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
+import resource
 import warnings
 from collections.abc import Callable
+from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from time import process_time
 from typing import Any
@@ -22,12 +28,13 @@ from typing import Any
 import numpy as np
 
 from bench_functions import delaunay, grid, random_breakpoints, triangles
-from cpwl import CPWL, Network, compile, extract, read
+from cpwl import CPWL, Compiled, Network, compile, extract, read
 from cpwl.construct.table import TABLE
 from cpwl.errors import InputError, LimitError
 
 _FLOAT32 = {"precision": "float32"}
 _CASES: Path | None = None
+_PIECES = 300  # up to which constructions that "auto" ruled out are planned all the same
 
 
 def sum_table(m: int, *, diagonal: bool = False, bumps: int = 0) -> CPWL:
@@ -123,30 +130,48 @@ FAMILIES: dict[str, Row] = {
 """What is measured: the function, how it is compiled, and whether that takes a while."""
 
 
-def measured(make: Callable[[], CPWL], options: dict[str, Any], *, alone: bool) -> dict[str, Any]:
+def measured(name: str, alone: bool = False) -> dict[str, Any]:
     """The neurons of "auto", unless `alone` those of all constructions that are accurate enough, and the bounds."""
+    make, options, _ = FAMILIES[name]
     p = make()
     with warnings.catch_warnings(action="ignore"):
         start = process_time()
         best = compile(p, **options)
         spent = process_time() - start
-        found: dict[str, int] = {}
-        limit = 1e-5 if options.get("precision") == "float32" else 1e-9
-        for name in () if alone else TABLE:
-            known = best.alternatives.get(name)
-            if known is not None and known.reason.startswith("not planned: would take"):
-                continue
-            try:
-                made = compile(p, construction=name, check=False, **options)  # type: ignore[arg-type]
-            except (InputError, LimitError):
-                continue
-            if made.error <= limit:
-                found[name] = made.sizes.neurons
-    every = {bound.hidden_layers: bound for bound in reversed(best.lower_bounds)}
-    least = {layers: bound.neurons for layers, bound in every.items()}
-    at_depth = max(least.values())
-    return {"auto": best.sizes.neurons, "of": best.construction, "found": found, "any": least[None], "depth": at_depth,
-            "pieces": p.num_pieces, "seconds": round(spent, 1)}  # fmt: skip
+        row = {"auto": best.sizes.neurons, "of": best.construction, "pieces": p.num_pieces, "seconds": round(spent, 1)}
+        if alone:
+            return {**row, "found": {}, "any": 0, "depth": 0}
+        found = {name: others(p, name, best, options) for name in TABLE if name != best.construction}
+    every = {bound.hidden_layers: bound.neurons for bound in reversed(best.lower_bounds)}
+    return {**row, "found": {name: size for name, size in found.items() if size is not None},
+            "any": every[None], "depth": max(every.values())}  # fmt: skip
+
+
+def others(p: CPWL, name: str, best: Compiled, options: dict[str, Any]) -> int | str | None:
+    """The neurons of another construction, or "at least N" where it was ruled out and planning it takes long.
+
+    None where it does not apply, is not accurate enough, or would take too long.
+    """
+    limit = 1e-5 if options.get("precision") == "float32" else 1e-9
+    known = best.alternatives[name]
+    if known.neurons is not None:
+        return known.neurons if known.valid is not False and (known.error or 0.0) <= limit else None
+    ruled_out = re.match("not planned: (at least [0-9,]+)", known.reason)
+    if ruled_out is None:
+        return None
+    if p.num_pieces > _PIECES:
+        return ruled_out[1]
+    try:
+        made = compile(p, construction=name, check=False, **options)  # type: ignore[arg-type]
+    except (InputError, LimitError):
+        return None
+    return made.sizes.neurons if made.error <= limit else None
+
+
+def least(row: dict[str, Any]) -> int:
+    """The fewest neurons that any construction has, or is proved to have at least."""
+    sizes = [int(str(size).removeprefix("at least ").replace(",", "")) for size in row["found"].values()]
+    return min([row["auto"], *sizes])
 
 
 HEAD = "| function | pieces | auto | before | others | at least: any depth, this depth | ratio |"
@@ -154,11 +179,22 @@ HEAD = "| function | pieces | auto | before | others | at least: any depth, this
 
 def line(name: str, row: dict[str, Any]) -> str:
     """A row of the table, as it is printed and as docs/smallest.md has it."""
-    others = ", ".join(f"{c} {k:,}" for c, k in row["found"].items() if c != row["of"])
+    found = ", ".join(f"{c} {k if isinstance(k, str) else format(k, ',')}" for c, k in row["found"].items())
     earlier = f"{row['before']:,}" if "before" in row else "-"
     ratio = row["auto"] / max(1, row["depth"])
-    cells = [name, f"{row['pieces']:,}", f"{row['of']} {row['auto']:,}", earlier, others]
-    return "| " + " | ".join([*cells, f"{row['any']}, {row['depth']}", f"{ratio:.1f}"]) + " |"
+    cells = [name, f"{row['pieces']:,}", f"{row['of']} {row['auto']:,}", earlier, found]
+    return "| " + " | ".join([*cells, f"{row['any']:,}, {row['depth']:,}", f"{ratio:.1f}"]) + " |"
+
+
+def limited(name: str, alone: bool, seconds: int) -> dict[str, Any] | None:
+    """A row, measured by a process of its own; None if that takes more than so many seconds."""
+    limits = (resource.RLIMIT_CPU, (seconds, seconds + 1))
+    with ProcessPoolExecutor(1, get_context("fork"), resource.setrlimit, limits) as pool:
+        try:
+            return pool.submit(measured, name, alone).result()
+        except (BrokenExecutor, LimitError) as error:
+            print(f"{name}: no result in {seconds} s ({type(error).__name__})", flush=True)
+            return None
 
 
 def main() -> None:
@@ -167,6 +203,7 @@ def main() -> None:
     parser.add_argument("--only", default="")
     parser.add_argument("--full", action="store_true")
     parser.add_argument("--auto", action="store_true")
+    parser.add_argument("--limit", type=int, default=600)
     for name in ("--cases", "--save", "--before"):
         parser.add_argument(name, type=Path)
     chosen = parser.parse_args()
@@ -177,15 +214,17 @@ def main() -> None:
     )
     words = chosen.only.split(",")
     print(HEAD + " s |\n" + "|---" * 8 + "|")
-    for name, (make, options, is_long) in FAMILIES.items():
+    for name, (_, _, is_long) in FAMILIES.items():
         wanted = any(word in name for word in words) and (chosen.full or not is_long)
         if not wanted or (name.startswith("law") and _CASES is None):
             continue
-        row = measured(make, options, alone=chosen.auto)
+        row = limited(name, chosen.auto, chosen.limit)
+        if row is None:
+            continue
         if name in before:
             row["before"] = before[name]["auto"]
-        assert row["auto"] <= min(row["found"].values(), default=row["auto"]), name
         print(f"{line(name, row)} {row['seconds']} |", flush=True)
+        assert row["auto"] == least(row), name
         saved[name] = row
         if chosen.save is not None:
             kept = {one: saved[one] for one in FAMILIES if one in saved}

@@ -205,6 +205,16 @@ class Compiled:
         """The best lower bound that holds for any depth."""
         return self.lower_bounds[0]
 
+    @property
+    def least_text(self) -> str:
+        """The best lower bounds for any depth and for this one, and how many times as many neurons this network has."""
+        found = self.lower_bounds
+        least = max(bound.neurons for bound in found)
+        layers = next((bound.hidden_layers for bound in found if bound.hidden_layers), None)
+        deep = f", with {counted(layers, 'hidden layer')} at least {least:,}" if layers else ""
+        times = f"; this network has {self.sizes.neurons / least:.1f} times as many" if least else ""
+        return f"any network has at least {counted(found[0].neurons, 'neuron')}{deep}{times}"
+
     def __repr__(self) -> str:
         proved = "" if self.certificate is None else ", proved" if self.certificate.proved else ", not proved"
         neurons, layers = counted(self.sizes.neurons, "neuron"), counted(self.sizes.depth, "layer")
@@ -220,7 +230,7 @@ class Compiled:
             known = [] if sizes is None else [sizes.neurons, sizes.depth, sizes.width, sizes.nonzeros]
             cells = [name, *(f"{v:,}" for v in known), *[""] * (4 - len(known)), row.reason]
             body.append("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>")
-        return f"<p>{escape(repr(self))}</p><table><tr>{head}</tr>{''.join(body)}</table>"
+        return f"<p>{escape(repr(self))}<br>{escape(self.least_text)}</p><table><tr>{head}</tr>{''.join(body)}</table>"
 
 
 def held_parts(source: CPWL | Network | Compiled) -> tuple[CPWL | None, Network | None]:

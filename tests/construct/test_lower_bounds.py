@@ -9,7 +9,7 @@ import pytest
 
 from cpwl import CPWL, Network, compile, extract
 from cpwl.construct.analysis import Analysis
-from cpwl.construct.lower_bounds import _fewest, lower_bounds
+from cpwl.construct.lower_bounds import _fewest, _flats_on_hyperplanes, lower_bounds
 from support.catalogue import compiled, names
 from support.pinned import applicable
 
@@ -50,7 +50,7 @@ def test_first_layer_lines_pass_through_vertices():
 
 
 @pytest.mark.parametrize("widths", [(2, 2), (4, 3), (3, 5), (2, 2, 2)])
-@pytest.mark.parametrize("inputs", [1, 2])
+@pytest.mark.parametrize("inputs", [1, 2, 3, 4])
 def test_no_bound_is_above_a_random_network(inputs, widths):
     """The pieces of a network of small integers need at most its neurons, by every bound for its depth."""
     rng = np.random.default_rng([inputs, *widths])
@@ -85,6 +85,30 @@ def test_conditions_together_need_more_than_each():
     assert joint.reason.startswith("all widths: ")
     assert "9 lines with 9 of them or more" in joint.reason
     assert max(bound.neurons for bound in others) < joint.neurons <= compile(p, construction="gates").sizes.neurons
+
+
+def test_hyperplanes_of_the_first_layer_are_counted_in_space():
+    """Theorem 16.7 for a 3-9-4-1 network: eight of its nine first hyperplanes have eight flats or more."""
+    rng = np.random.default_rng(0)
+    weights = [(rng.integers(-9, 10, (k, n)), rng.integers(-9, 10, k)) for n, k in ((3, 9), (9, 4), (4, 1))]
+    p = extract(Network(weights), exact=True)
+    joint = next(b for b in lower_bounds(Analysis(p), 2) if b.reason.startswith("all widths: "))
+    assert "8 hyperplanes with 8 flats or more" in joint.reason
+    assert 9 < joint.neurons <= 13
+
+
+@pytest.mark.parametrize("n", [3, 4])
+def test_flats_of_known_functions(n):
+    """Hinges have none; a maximum of three forms has one flat, on three hyperplanes; of four forms each pair of forms
+    has a hyperplane, and each triple a flat on three of them."""
+    unit = np.concatenate([np.eye(n, dtype=int), np.zeros((n, 1), dtype=int)], axis=1).tolist()
+    box = [[-2, -2, -2, -2][:n], [2, 2, 2, 2][:n]]
+    hinges = extract(Network([(np.eye(n, dtype=int)[:3], [0, 1, -1]), ([[1, 2, 3]], [0])]), exact=True)
+    assert len(_flats_on_hyperplanes(hinges)) == 0
+    for forms, found in ((3, [1, 1, 1]), (4, [2, 2, 2, 2, 2, 2])):
+        rows = [*unit, [0] * (n + 1)][-forms:]
+        p = CPWL.from_maxmin(rows, [[i] for i in range(forms)]).restrict(box=box)
+        assert sorted(_flats_on_hyperplanes(p).tolist()) == found
 
 
 def test_an_affine_function_needs_nothing():

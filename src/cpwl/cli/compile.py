@@ -365,6 +365,7 @@ def _sizes_text(p: CPWL, compiled: Compiled, source: Path, output: Path, seconds
         f"{source}: {counted(p.num_pieces, 'piece')}, {counted(p.num_components, 'component')}, "
         f"{counted(p.dim, 'input')}, {counted(p.outputs, 'output')}",
         f"{output}: compiled in {seconds:.2f} s",
+        compiled.least_text,
     )
 
 
@@ -378,7 +379,7 @@ def _title(name: str) -> str:
 
 
 def explain_choice(compiled: Compiled) -> str:
-    """A table of the constructions, and the proven lower bounds below it."""
+    """A table of the constructions, and the reasons for lower bounds below it."""
     from cpwl.construct.table import TABLE
 
     table = table_of("construction", numbers=("neurons", "layers", "width", "nonzeros", "predicted error"))

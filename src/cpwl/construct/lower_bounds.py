@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -21,10 +22,13 @@ from cpwl.construct.analysis import Analysis
 from cpwl.exact.integers import primitive
 from cpwl.function import CPWL
 from cpwl.function.bends.table import Neighbours
+from cpwl.function.cpwl import generators_of
 from cpwl.function.domain import is_everything
+from cpwl.function.sums import graph_of
 
 _POINTS = 1500  # vertices up to which lines through them are counted
 _PIECES = 20_000  # pieces up to which bends are looked for
+_PAIRS = 10**6  # pairs of neighbours of pieces up to which flats are looked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,21 +108,68 @@ def _regions(n: int, w: int) -> int:
 def _joint(analysis: Analysis, hidden_layers: int) -> LowerBound | None:
     """The fewest neurons of two or three hidden layers whose widths satisfy all that is known of them together."""
     p = analysis.function
-    if p.tol or p.num_pieces > _PIECES or hidden_layers not in (2, 3) or p.dim > 2:
+    if p.tol or p.num_pieces > _PIECES or hidden_layers not in ((2, 3) if p.dim <= 2 else (2,)):
         return None
     laws, points, most, crossed = len(analysis.distinct_laws), 0, 1, 0
     reasons = [f"{laws} laws"]
     if p.dim == 1:
         laws = max(laws, len(analysis.profile.places) + 1)
         reasons = [f"{laws} pieces on a line"]
+    elif p.dim > 2:
+        crossed = _most_with_as_many(_flats_on_hyperplanes(p))
+        reasons += [f"{crossed} hyperplanes with {crossed} flats or more where a jump changes"] if crossed > 1 else []
     elif 0 < len(analysis.bends.vertices) <= _POINTS:
         points, most = len(analysis.bends.vertices), _most_on_a_line(analysis.bends.vertices)
         reasons.append(f"{points} points where a jump changes, at most {most} on one line")
-        held = np.sort(np.unique(np.unique(analysis.bends.on, axis=0)[:, 1], return_counts=True)[1])[::-1]
-        crossed = int((held >= np.arange(1, len(held) + 1)).sum()) if hidden_layers == 2 else 0
+        held = np.unique(np.unique(analysis.bends.on, axis=0)[:, 1], return_counts=True)[1]
+        crossed = _most_with_as_many(held) if hidden_layers == 2 else 0
         reasons += [f"{crossed} lines with {crossed} of them or more"] if crossed > 1 else []
     found = _fewest(p.dim, laws, points, most, crossed, hidden_layers)
     return LowerBound(found, f"all widths: {'; '.join(reasons)}", hidden_layers)
+
+
+def _most_with_as_many(counts: NDArray[np.int64]) -> int:
+    """The largest `j` for which `j` of the numbers are at least `j`."""
+    return int((np.sort(counts)[::-1] >= np.arange(1, len(counts) + 1)).sum())
+
+
+def _flats_on_hyperplanes(p: CPWL) -> NDArray[np.int64]:
+    """For hyperplanes between pieces, how many flats of codimension 2 with a bend on one side only each contains.
+
+    Looked for are three pieces around a flat, and four of which one pair and the other have one hyperplane between
+    them. Common corners and rays span the flat, so that it is a face of them all, inside the domain.
+    """
+    graph, found = graph_of(p), generators_of(p)
+    beside: dict[int, dict[int, int]] = defaultdict(dict)
+    pairs = np.column_stack([graph.one, graph.two, graph.plane])
+    for i, j, h in pairs.tolist():
+        beside[i][j] = beside[j][i] = h
+    if sum(len(own) ** 2 for own in beside.values()) > _PAIRS:
+        return np.zeros(0, dtype=np.int64)
+    bends = (graph.jump != 0).any(axis=1)
+    corners = [frozenset(found.of_piece(i).tolist()) for i in range(p.num_pieces)]
+    held: dict[int, set[tuple[int, ...]]] = defaultdict(set)
+    seen: set[frozenset[int]] = set()
+    for a, b, one in pairs[bends].tolist():
+        shared = corners[a] & corners[b]
+        for c, h in beside[a].items():
+            for d, k in beside[b].items():
+                planes = frozenset((one, h, k if c == d else beside[c].get(d, one)))
+                if (c != d and h != k) or len(planes) < 3 or planes in seen:
+                    continue
+                face = found.places[sorted(shared & corners[c] & corners[d])]
+                if face[:, -1:].any() and fmpz_mat(face.tolist()).rank() == p.dim - 1:
+                    seen.add(planes)
+                    flat = _flat(graph.planes[sorted(planes)[:2]])
+                    for own in planes:
+                        held[own].add(flat)
+    return np.array([len(own) for own in held.values()], dtype=np.int64)
+
+
+def _flat(rows: NDArray[np.object_]) -> tuple[int, ...]:
+    """What two hyperplanes have in common, the same numbers for the same flat."""
+    reduced, _, _ = fmpz_mat(rows.tolist()).rref()
+    return tuple(int(v) for row in primitive(np.array(reduced.tolist(), dtype=object)) for v in row)
 
 
 def _fewest(n: int, laws: int, points: int, most: int, crossed: int, hidden_layers: int) -> int:

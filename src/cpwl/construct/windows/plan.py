@@ -363,6 +363,9 @@ def obstruction(cells: Cells) -> ConstructionError:
     )
 
 
+_PROVED = 10**6  # bits of the jumps up to which weights are computed: laws of control problems take minutes
+
+
 def weights(cells: Cells, shape: Simplicial) -> tuple[NDArray[np.int64], list[int]] | None:
     """Facets and positive integers: the jumps there, `shape.exact`, times these add up to 0 whatever the heights.
 
@@ -384,6 +387,8 @@ def weights(cells: Cells, shape: Simplicial) -> tuple[NDArray[np.int64], list[in
         return None
     table = np.zeros((len(used), len(facets)), dtype=object)
     np.add.at(table, (np.searchsorted(used, names[facets]), np.arange(len(facets))[:, None]), coefficients[facets])
+    if sum(int(v).bit_length() for v in coefficients[facets].ravel()) > _PROVED:
+        return None
     kernel, nullity = fmpz_mat([[int(v) for v in row] for row in table]).nullspace()
     if nullity != 1:
         return None
