@@ -46,8 +46,16 @@ _Prove: TypeAlias = Callable[[Network], Certificate]
 _Proposal: TypeAlias = Proposal[CPWL] | Proposal[Network]
 
 
-def _formats(p: CPWL) -> tuple[str, ...]:
-    """Formats of inputs that hold the domain: those of 16 bits, then shorter ones with at least 8 behind the point."""
+def _formats(p: CPWL, weights: str, inputs: str | None) -> tuple[str, ...]:
+    """Formats of inputs: the one that was asked for; else those that hold the domain, of 16 bits and then shorter ones
+    with at least 8 behind the point. None for weights that are no integers."""
+    if inputs is not None:
+        fixed_point(inputs)
+        if weights not in INTEGER:
+            raise InputError('`inputs` is the format of the inputs for `weights="int16"` or `weights="int8"`')
+        return (inputs,)
+    if weights not in INTEGER:
+        return ()
     around = box_around(p)
     if around is None:
         return ("Q7.8",)
@@ -161,21 +169,9 @@ def compile(
     >>> compile(p)
     Compiled(hinge: 2 neurons, 2 layers)
     """
-    job = _Job.of(
-        p,
-        construction=construction,
-        minimize=minimize,
-        precision=precision,
-        max_error=max_error,
-        check=check,
-        certify=certify,
-        weights=weights,
-        inputs=inputs,
-        outside=outside,
-        train=train,
-        executor=executor,
-        progress=progress,
-    )
+    options = _options(p, minimize, precision, max_error, check, executor, progress)
+    held, told = _formats(p, weights, inputs), max_error is not None
+    job = _Job(p, options, construction, told, certify or weights in _SHORT, weights, held, outside, train)
     if weights in _SHORT:
         return job.shortened(within)
     return job.compiled(p, job.prove if job.certify else None) if within is None else next(job.levels([within]))
@@ -196,7 +192,8 @@ def compile_levels(
 
     A network that was found for a smaller tolerance is kept until a smaller one is found.
     """
-    job = _Job.of(p, certify=certify, weights=weights, train=train, executor=executor, progress=progress)
+    options = _options(p, "neurons", "float64", None, True, executor, progress)
+    job = _Job(p, options, certify=certify, weights=weights, train=train)
     return list(job.levels(levels))
 
 
@@ -205,53 +202,22 @@ class _Job:
     """A function, and how it is to be compiled."""
 
     p: CPWL
-    construction: ConstructionName
     options: Options
-    told: bool
-    certify: bool
-    weights: Weights
-    inputs: tuple[str, ...]
-    outside: Outside
-    train: bool
+    construction: ConstructionName = "auto"
+    told: bool = False
+    certify: bool = False
+    weights: Weights = "exact"
+    inputs: tuple[str, ...] = ()
+    outside: Outside = "free"
+    train: bool = False
 
-    @classmethod
-    def of(
-        cls,
-        p: CPWL,
-        *,
-        construction: ConstructionName = "auto",
-        minimize: Minimize = "neurons",
-        precision: Precision = "float64",
-        max_error: float | None = None,
-        check: bool = True,
-        certify: bool = False,
-        weights: Weights = "exact",
-        inputs: str | None = None,
-        outside: Outside = "free",
-        train: bool = False,
-        executor: Executor | None = None,
-        progress: Shown = None,
-    ) -> _Job:
-        """The options, looked at."""
-        check_argument(p, CPWL, "compile")
-        limit = _check_options(construction, minimize, precision, max_error, weights)
-        if limit and max_error is None:
-            limit = max(limit, p.tol)  # nearer to the data than that means nothing
-        check_choice(outside, get_args(Outside), "outside")
-        check_switch(train, "train")
-        if train:
+    def __post_init__(self) -> None:
+        check_choice(self.construction, CONSTRUCTIONS, "construction")
+        check_choice(self.weights, get_args(Weights), "weights")
+        check_choice(self.outside, get_args(Outside), "outside")
+        check_switch(self.train, "train")
+        if self.train:
             check_torch()
-        check_executor(executor)
-        options = Options(minimize, precision, limit, check, executor, heard(progress))
-        if inputs is not None:
-            fixed_point(inputs)
-            if weights not in INTEGER:
-                raise InputError('`inputs` is the format of the inputs for `weights="int16"` or `weights="int8"`')
-        integer = weights in INTEGER
-        held = (inputs,) if inputs is not None else _formats(p) if integer else ()
-        return cls(
-            p, construction, options, max_error is not None, certify or weights in _SHORT, weights, held, outside, train
-        )
 
     def compiled(self, p: CPWL, prove: _Prove | None, among: tuple[str, ...] = ()) -> Compiled:
         """The network of a function; "auto" may be bound to some constructions."""
@@ -759,19 +725,27 @@ def _rounding(made: Compiled) -> Fraction:
     return Fraction(min(made.error * made.analysis.sample.range, sys.float_info.max))
 
 
-def _check_options(construction: str, minimize: str, precision: str, max_error: float | None, weights: str) -> float:
-    """The largest relative error that is allowed, if all options are known."""
-    for name, value, known in (
-        ("construction", construction, CONSTRUCTIONS),
-        ("minimize", minimize, get_args(Minimize)),
-        ("precision", precision, get_args(Precision)),
-        ("weights", weights, get_args(Weights)),
-    ):
-        check_choice(value, known, name)
+def _options(
+    p: CPWL,
+    minimize: Minimize,
+    precision: Precision,
+    max_error: float | None,
+    check: bool,
+    executor: Executor | None,
+    progress: Shown,
+) -> Options:
+    """The options of constructions, looked at, with the largest relative error that is allowed."""
+    check_argument(p, CPWL, "compile")
+    check_choice(minimize, get_args(Minimize), "minimize")
+    check_choice(precision, get_args(Precision), "precision")
+    check_executor(executor)
     if max_error is None:
-        return default_error(precision)  # type: ignore[arg-type]
-    check_number(max_error, "max_error", above=0.0)
-    return float(max_error)
+        usual = default_error(precision)
+        limit = max(usual, p.tol) if usual else 0.0  # nearer to the data than that means nothing
+    else:
+        check_number(max_error, "max_error", above=0.0)
+        limit = float(max_error)
+    return Options(minimize, precision, limit, check, executor, heard(progress))
 
 
 def _healthy(p: CPWL, executor: Executor | None) -> CPWL:

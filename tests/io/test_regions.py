@@ -75,7 +75,7 @@ def test_rationals_sparse_rows_and_single_outputs():
         ([object()], {}, "regions of this kind are unknown"),
         ([*regions(LAYOUTS[1]), SimpleNamespace()], {}, "region 2 has no `H`"),
         (regions(LAYOUTS[1]), {"names": {"A": "H"}}, '`names` must say what "A"'),
-        (regions(LAYOUTS[1]), {"outputs": 2}, "`outputs` must be numbers from 0 to 1"),
+        (regions(LAYOUTS[1]), {"outputs": 2}, "`outputs` must be between -2 and 1, not 2"),
         ([{"H": [[1]], "K": [0], "F": [[1], [2], [3]], "G": [0, 0]}], {}, "region 0 has a law with slopes"),
         ([{"H": [[1, 2]], "K": [0], "F": [[1]], "G": [0]}], {}, "rows of length 2, but the dimension is 1"),
         ([{"H": [[np.nan]], "K": [0], "F": [[1]], "G": [0]}], {}, "must be finite"),

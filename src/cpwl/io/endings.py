@@ -1,6 +1,6 @@
 """Which reader and which writer a file has, by the ending of its name: one table, one row for each kind of file.
 
-A row names its functions as "module:function"; they are imported when a file of that kind comes along. A reader is
+A row names its function as "module:function"; it is imported when a file of that kind comes along. A reader is
 ``read(path)``, a writer ``write(value, path)``. To teach `read`, `write` and the command line a further kind of file,
 add a row.
 """
@@ -33,6 +33,7 @@ _BOTH = _FUNCTION + _NETWORK
 class Door:
     """How files of a kind are read, or written: their ending, what they are called and may hold, and the function."""
 
+    verb: Verb
     ending: str
     what: str
     kinds: tuple[Kind, ...]
@@ -41,50 +42,34 @@ class Door:
     def function(self) -> Callable[..., Any]:
         """The reader or the writer itself."""
         module, _, name = self.home.partition(":")
-        found: Callable[..., Any] = getattr(import_module(module), name)
+        found: Callable[..., Any] = getattr(import_module(f"cpwl.io.{module}"), name)
         return found
 
 
-_Way: TypeAlias = tuple[str, tuple[Kind, ...], str]
-_FILES: dict[str, dict[Verb, _Way]] = {
-    ".json": {
-        "read": (
-            "JSON of this package; programs with active sets; plants for MPC",
-            _BOTH,
-            "cpwl.io.json:read_json_file",
-        ),
-        "written": ("JSON of this package, exact", _BOTH, "cpwl.io.json:save"),
-    },
-    ".onnx": {
-        "read": ("ONNX model", _NETWORK, "cpwl.io.onnx.read:from_onnx"),
-        "written": ("ONNX model", _NETWORK, "cpwl.io.onnx.write:to_onnx"),
-    },
-    ".npz": {
-        "read": ("NumPy arrays of weights", _NETWORK, "cpwl.io.weights:from_npz"),
-        "written": ("NumPy arrays", _NETWORK, "cpwl.io.weights:to_npz"),
-    },
-    ".safetensors": {
-        "read": ("weights", _NETWORK, "cpwl.io.weights:from_safetensors"),
-        "written": ("safetensors", _NETWORK, "cpwl.io.weights:to_safetensors"),
-    },
-    ".nnet": {"read": ("ACAS Xu network", _NETWORK, "cpwl.io.text:from_nnet")},
-    ".mat": {
-        "read": ("MATLAB file of regions and laws", _FUNCTION, "cpwl.io.mat:from_mat"),
-        "written": ("MATLAB cell arrays A, b, C, d", _FUNCTION, "cpwl.io.mat:to_mat"),
-    },
-    ".csv": {
-        "read": ("table of points and values", _FUNCTION, "cpwl.io.csv:from_csv"),
-        "written": ("CSV of pieces", _FUNCTION, "cpwl.io.csv:to_csv"),
-    },
-    ".pwl": {"read": ("rational pieces of pwl2limodsat", _FUNCTION, "cpwl.io.text:from_pwl")},
-    ".txt": {"read": ("formula", _FUNCTION, "cpwl.io.formula:read_formula_file")},
-    ".h": {"written": ("C header, double", _BOTH, "cpwl.io.c.write:to_c")},
-}
+_JSON = "JSON of this package"
+_DOORS = (
+    Door("read", ".json", f"{_JSON}; programs with active sets; plants for MPC", _BOTH, "json:read_json_file"),
+    Door("read", ".onnx", "ONNX model", _NETWORK, "onnx.read:from_onnx"),
+    Door("read", ".npz", "NumPy arrays of weights", _NETWORK, "weights:from_npz"),
+    Door("read", ".safetensors", "weights", _NETWORK, "weights:from_safetensors"),
+    Door("read", ".nnet", "ACAS Xu network", _NETWORK, "text:from_nnet"),
+    Door("read", ".mat", "MATLAB file of regions and laws", _FUNCTION, "mat:from_mat"),
+    Door("read", ".csv", "table of points and values", _FUNCTION, "csv:from_csv"),
+    Door("read", ".pwl", "rational pieces of pwl2limodsat", _FUNCTION, "text:from_pwl"),
+    Door("read", ".txt", "formula", _FUNCTION, "formula:read_formula_file"),
+    Door("written", ".json", f"{_JSON}, exact", _BOTH, "json:save"),
+    Door("written", ".onnx", "ONNX model", _NETWORK, "onnx.write:to_onnx"),
+    Door("written", ".npz", "NumPy arrays", _NETWORK, "weights:to_npz"),
+    Door("written", ".safetensors", "safetensors", _NETWORK, "weights:to_safetensors"),
+    Door("written", ".mat", "MATLAB cell arrays A, b, C, d", _FUNCTION, "mat:to_mat"),
+    Door("written", ".csv", "CSV of pieces", _FUNCTION, "csv:to_csv"),
+    Door("written", ".h", "C header, double", _BOTH, "c.write:to_c"),
+)
 
 
 def doors(verb: Verb) -> list[Door]:
     """All kinds of files that are "read", or "written"."""
-    return [Door(ending, *ways[verb]) for ending, ways in _FILES.items() if verb in ways]
+    return [door for door in _DOORS if door.verb == verb]
 
 
 def read(path: str | os.PathLike[str], **options: Any) -> CPWL | Network:

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.doors import check_argument, check_list, check_path, needed
+from cpwl.doors import check_argument, check_list, check_path, chosen_numbers, needed
 from cpwl.errors import InputError, LimitError
 from cpwl.exact.rational import unmasked
 from cpwl.files import read_bytes, reading, write_bytes
@@ -88,7 +88,8 @@ def from_regions(
     b, offset = ([_plain(v, f"{layout[k]}[{i}]").ravel() for i, v in enumerate(parts[k])] for k in (1, 3))
     pieces = zip(A, b, gradient, offset, strict=True)
     fitted = [_fit(*piece, number) for number, piece in enumerate(pieces)]
-    chosen = [_rows(outputs, len(law[3])) for law in fitted]
+    every = slice(None) if outputs is None else outputs
+    chosen = [chosen_numbers(every, len(law[3]), "outputs") for law in fitted]
     return CPWL.from_pieces(
         [piece[0] for piece in fitted],
         [piece[1] for piece in fitted],
@@ -161,16 +162,6 @@ def _fit(A: Any, b: Any, gradient: Any, offset: Any, number: int) -> tuple[Any, 
         )
     rows = A.reshape(len(b), slopes.shape[1]) if A.size == len(b) * slopes.shape[1] else A
     return rows, b, slopes, offset
-
-
-def _rows(outputs: Any, count: int) -> NDArray[np.int64]:
-    every = np.arange(count)
-    if outputs is None:
-        return every
-    try:
-        return np.atleast_1d(every[outputs])
-    except (IndexError, TypeError, ValueError):
-        raise InputError(f"`outputs` must be numbers from 0 to {count - 1}, or a slice, not {outputs!r:.50}") from None
 
 
 # MATLAB's file format 5 (``-v6`` and ``-v7``): matrices, cell arrays and structures, every length checked first.

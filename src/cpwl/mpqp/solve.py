@@ -14,7 +14,7 @@ import numpy as np
 from flint import fmpq, fmpq_mat
 from numpy.typing import NDArray
 
-from cpwl.doors import check_count, check_limit, check_path, heard, within_float64
+from cpwl.doors import check_count, check_limit, check_path, chosen_numbers, heard, within_float64
 from cpwl.errors import InputError, LimitError
 from cpwl.exact.rational import exact_matrix, fraction_array, fractions_of, from_flint, text, to_flint
 from cpwl.executors import check_executor
@@ -210,17 +210,7 @@ def check_program(program: Any) -> None:
 
 def chosen_outputs(outputs: Any, moves: int) -> list[int]:
     """The numbers of the decision variables that were asked for."""
-    if outputs is None:
-        return list(range(moves))
-    given = list(range(moves))[outputs] if isinstance(outputs, slice) else outputs
-    numbers: list[Any] = [given] if np.ndim(given) == 0 else list(given)
-    for number in numbers:
-        if isinstance(number, bool) or not isinstance(number, (int, np.integer)) or not 0 <= number < moves:
-            known = f'numbers from 0 to {moves - 1}, a slice, or "value" for the value of a linear program'
-            raise InputError(f"`outputs` must be {known}, not {outputs!r:.50}")
-    if not numbers:
-        raise InputError("`outputs` is empty: name at least one decision variable")
-    return [int(number) for number in numbers]
+    return list(range(moves)) if outputs is None else chosen_numbers(outputs, moves, "outputs")
 
 
 def law_of(
