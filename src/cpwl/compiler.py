@@ -49,6 +49,7 @@ _Proposal: TypeAlias = Proposal[CPWL] | Proposal[Network]
 def _formats(p: CPWL, weights: str, inputs: str | None) -> tuple[str, ...]:
     """Formats of inputs: the one that was asked for; else those that hold the domain, of 16 bits and then shorter ones
     with at least 8 behind the point. None for weights that are no integers."""
+    check_choice(weights, get_args(Weights), "weights")
     if inputs is not None:
         fixed_point(inputs)
         if weights not in INTEGER:
@@ -193,7 +194,7 @@ def compile_levels(
     A network that was found for a smaller tolerance is kept until a smaller one is found.
     """
     options = _options(p, "neurons", "float64", None, True, executor, progress)
-    job = _Job(p, options, certify=certify, weights=weights, train=train)
+    job = _Job(p, options, certify=certify, weights=weights, inputs=_formats(p, weights, None), train=train)
     return list(job.levels(levels))
 
 
@@ -213,7 +214,6 @@ class _Job:
 
     def __post_init__(self) -> None:
         check_choice(self.construction, CONSTRUCTIONS, "construction")
-        check_choice(self.weights, get_args(Weights), "weights")
         check_choice(self.outside, get_args(Outside), "outside")
         check_switch(self.train, "train")
         if self.train:
