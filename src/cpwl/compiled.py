@@ -20,11 +20,10 @@ from cpwl.errors import InputError, counted
 from cpwl.function import CPWL
 from cpwl.function.answers import Distance, point_text
 from cpwl.function.domain import domain_text
-from cpwl.function.jump import largest_jump
 from cpwl.network import Network, Sizes
 from cpwl.network.integer import IntegerNetwork, proved_integers
 from cpwl.network.jit import jit
-from cpwl.proofs.certify import Certificate
+from cpwl.proofs.certify import Certificate, unavoidable
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,12 +173,8 @@ class Compiled:
 
     @property
     def unavoidable(self) -> Fraction | None:
-        """Lower bound on the distance from float data to any continuous function: half the largest disagreement
-        between overlapping pieces. None for exact data."""
-        if (p := self.function) is None or p.tol == 0:
-            return None
-        jump = largest_jump(p)
-        return Fraction(0) if jump is None else jump.unavoidable
+        """Lower bound on the distance from float data to any continuous function; None for exact data."""
+        return None if self.function is None else unavoidable(self.function)
 
     @property
     def metadata(self) -> dict[str, str]:

@@ -31,12 +31,12 @@ from cpwl.geometry.polyhedra import Polyhedron, as_domain
 from cpwl.geometry.probe import bounding_box
 from cpwl.network import Network
 from cpwl.network.integer import IntegerNetwork, scaled_network
-from cpwl.network.network import exact_layers, rounded
+from cpwl.network.network import rounded
 from cpwl.progress import Progress, Shown, shows_progress
 from cpwl.proofs.entries import NoProof
 from cpwl.proofs.kinds import decide, proposals
 from cpwl.proofs.provers.regions import list_common_regions
-from cpwl.proofs.question import Proposal, Question, proof_head
+from cpwl.proofs.question import Proposal, Question, proof_head, same_weights
 from cpwl.proofs.refute import find_difference, points_from
 from cpwl.proofs.rounding import Bound, evaluation_caution, float_error
 from cpwl_check.budget import Refused, Undecided, limited
@@ -280,7 +280,7 @@ def certify(
             evaluation = _evaluation(question)
             caution = evaluation_caution(network, evaluation, max(wanted.error, _SPOILT * _size(question)))
             about = (p.num_pieces, _coverage(question))
-            return Certificate(True, bound, "", evaluation, proposal.document, _unavoidable(p), caution, *about)
+            return Certificate(True, bound, "", evaluation, proposal.document, unavoidable(p), caution, *about)
         _raise_difference(question, Fraction(wanted.error), list(proposal.points))
         failures.append(_TooLarge(bound, wanted))
     if network.exact is None and rounded_from is None and not any(isinstance(one, _TooLarge) for one in failures):
@@ -344,7 +344,7 @@ def _exact_twin(question: Question) -> Network | None:
 
 def _is_rounding(network: Network, exact: Network, dtype: str) -> bool:
     try:
-        return _same(rounded(exact, dtype), network)
+        return same_weights(rounded(exact, dtype), network)
     except LimitError:
         return False
 
@@ -374,8 +374,9 @@ def _coverage(question: Question) -> str:
     }[covered]
 
 
-def _unavoidable(p: CPWL) -> Fraction | None:
-    """What no function is nearer to the data than; None for exact data."""
+def unavoidable(p: CPWL) -> Fraction | None:
+    """Lower bound on the distance from float data to any continuous function: half the largest disagreement between
+    overlapping pieces. None for exact data."""
     if p.tol == 0:
         return None
     jump = largest_jump(p)
@@ -393,22 +394,9 @@ def _question(p: CPWL, network: Network, rounded_from: Network | None, progress:
         raise InputError(f"no piece of the function has an interior, of {p.num_pieces}: there is nothing to prove")
     if p.mesh is not None and p.domain is not None:
         p = replace(p, mesh=None)  # it is saved as pieces
-    if rounded_from is not None and _same(network, rounded_from):
+    if rounded_from is not None and same_weights(network, rounded_from):
         rounded_from = None
     return Question(p, network, rounded_from, progress)
-
-
-def _same(a: Network, b: Network) -> bool:
-    """Whether two networks have the same weights, exactly."""
-    if [weight.shape for weight, _ in a.layers] != [weight.shape for weight, _ in b.layers]:
-        return False
-    return all(
-        bool((v == w).all())
-        and np.array_equal(u.indptr, x.indptr)
-        and np.array_equal(u.indices, x.indices)
-        and bool((u.data == x.data).all())
-        for (u, v), (x, w) in zip(exact_layers(a), exact_layers(b), strict=True)
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -508,7 +496,7 @@ def _no_certificate(question: Question, wanted: _Wanted, failures: list[NoProof]
             "proved to compute. That refutes nothing: no difference beyond rounding was seen. A function that was "
             f"extracted from a network is exact with extract(network, exact=True). ({reason})"
         )
-    return Certificate(False, None, f"not proved: {reason}", None, None, _unavoidable(question.p))
+    return Certificate(False, None, f"not proved: {reason}", None, None, unavoidable(question.p))
 
 
 def _is_even(question: Question) -> bool:

@@ -157,13 +157,7 @@ def _inside(names: tuple[str, ...], question: Question) -> Iterator[Proposal]:
         raise NoProof(str(failures[-1]) if failures else "no kind of proof applies", points, settles=settled)
 
 
-_PARTS = ("columns", "windows", "multiplexed", "line", "clamped", "strip", "fold", "bends")
-_EQUAL = (*_PARTS, "sums")
-_ALL = ("optimal", "clipped", "regions", "expression", "rounded", "near", *_EQUAL)
-
-
 def _rounded(question: Question) -> Iterator[Proposal]:
-    """Of a given exact network any kind; of one that is guessed, that of the guess."""
     names = ("expression",) if question.rounded_from is None else ("expression", *_EQUAL)
     return propose_rounded(question, partial(_inside, names))
 
@@ -171,16 +165,6 @@ def _rounded(question: Question) -> Iterator[Proposal]:
 def _near(question: Question) -> Iterator[Proposal]:
     names = ("expression", *_EQUAL) if question.rounded_from is None else ("rounded",)
     return propose_near(question, partial(_inside, names))
-
-
-def _sums(question: Question) -> Iterator[Proposal]:
-    """Of each part, any kind that proves equality; the first that the checker accepts."""
-    return propose_sums(question, partial(_of_part, ("expression", *_PARTS)))
-
-
-def _fold(question: Question) -> Iterator[Proposal]:
-    """Of the network behind, any kind that proves equality; the first that the checker accepts."""
-    return propose_fold(question, partial(_of_part, ("expression", *_EQUAL)))
 
 
 def _of_part(names: tuple[str, ...], part: Question) -> Proposal:
@@ -203,23 +187,28 @@ def _accepted(question: Question, names: tuple[str, ...]) -> Proposal:
     raise failures[-1] if failures else NoProof("no kind of proof applies")
 
 
-def _clipped(question: Question) -> Iterator[Proposal]:
-    """Of the network behind, any other kind."""
-    return propose_clipped(question, partial(_inside, _ALL[2:]))
-
-
-def _optimal(question: Question) -> Iterator[Proposal]:
-    """Of the network and the function, any other kind."""
-    return propose_optimal(question, partial(_inside, _ALL[1:]))
+_PARTS = ("columns", "windows", "multiplexed", "line", "clamped", "strip", "fold", "bends")
+_EQUAL = (*_PARTS, "sums")
+_ALL = ("optimal", "clipped", "regions", "expression", "rounded", "near", *_EQUAL)
 
 
 _LITTLE = 10_000  # pieces times neurons
 _FEW = 1_000  # regions of a network of floats that are listed before looser bounds are looked for
 _MANY = 20_000  # regions that are listed where no other kind of proof was found
 
+# A kind that holds another proof is told what may prove what is inside: any other kind; of a guessed exact network, the
+# kind of the guess; of a part, or of the network behind a fold, any kind that proves equality.
 KINDS = (
-    Kind("optimal", lambda question: question.p.known is not None and question.p.known.optimal is not None, _optimal),
-    Kind("clipped", lambda question: unclipped(question.network) is not None, _clipped),
+    Kind(
+        "optimal",
+        lambda question: question.p.known is not None and question.p.known.optimal is not None,
+        lambda question: propose_optimal(question, partial(_inside, _ALL[1:])),
+    ),
+    Kind(
+        "clipped",
+        lambda question: unclipped(question.network) is not None,
+        lambda question: propose_clipped(question, partial(_inside, _ALL[2:])),
+    ),
     Kind("regions", _floats, partial(propose_regions, most=_FEW)),
     Kind("columns", lambda question: _all_as_meant(question) and question.p.mesh is not None, propose_columns),
     Kind("windows", _all_as_meant, propose_windows),
@@ -229,8 +218,8 @@ KINDS = (
     Kind("line", _all_as_meant, propose_line),
     Kind("clamped", _two_inputs, propose_clamped),
     Kind("strip", _two_inputs, propose_strips),
-    Kind("sums", _all_as_meant, _sums),
-    Kind("fold", _all_as_meant, _fold),
+    Kind("sums", _all_as_meant, partial(propose_sums, prove=partial(_of_part, ("expression", *_PARTS)))),
+    Kind("fold", _all_as_meant, partial(propose_fold, prove=partial(_of_part, ("expression", *_EQUAL)))),
     Kind("bends", _all_as_meant, propose_bends),
     Kind("near", _float_data, _near),
     Kind("regions", lambda _: True, partial(propose_regions, most=_MANY)),

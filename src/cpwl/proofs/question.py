@@ -21,6 +21,7 @@ from cpwl.function.snap.snap import meant_components, undone
 from cpwl.geometry.generators import generators
 from cpwl.geometry.probe import Probe
 from cpwl.network import Network
+from cpwl.network.network import exact_layers
 from cpwl.progress import Progress
 from cpwl.proofs.entries import NotRecognised
 from cpwl.proofs.rounding import Bound, Box, box_of
@@ -180,6 +181,19 @@ class Proposal:
     document: dict[str, Any]
     settles: bool = False
     points: Sequence[Any] = ()
+
+
+def same_weights(a: Network, b: Network) -> bool:
+    """Whether two networks have the same weights, exactly."""
+    if [weight.shape for weight, _ in a.layers] != [weight.shape for weight, _ in b.layers]:
+        return False
+    return all(
+        bool((v == w).all())
+        and np.array_equal(u.indptr, x.indptr)
+        and np.array_equal(u.indices, x.indices)
+        and bool((u.data == x.data).all())
+        for (u, v), (x, w) in zip(exact_layers(a), exact_layers(b), strict=True)
+    )
 
 
 # What proof documents of every kind begin with.

@@ -20,7 +20,7 @@ from cpwl.function.sums import span_of
 from cpwl.network import Network
 from cpwl.network.network import exact_layers
 from cpwl.proofs.entries import NotRecognised
-from cpwl.proofs.question import Proposal, Question, proof_head
+from cpwl.proofs.question import Proposal, Question, proof_head, same_weights
 from cpwl_check.budget import Refused
 from cpwl_check.cones import Cone, piece_cone
 from cpwl_check.fold import Affine, Walk
@@ -94,7 +94,7 @@ def inside(fold: Fold, network: Network) -> Network | None:
         made.append((table, level))
         width = count
     found = Network(made)
-    return found if _same(fold.network(found), network) else None
+    return found if same_weights(fold.network(found), network) else None
 
 
 def _right_inverse(matrix: NDArray[np.object_]) -> RationalMatrix:
@@ -106,18 +106,6 @@ def _right_inverse(matrix: NDArray[np.object_]) -> RationalMatrix:
     made = np.zeros((k, n), dtype=object) + Fraction(0)
     made[columns] = reduced[:, n:]
     return RationalMatrix.from_dense(made)
-
-
-def _same(one: Network, two: Network) -> bool:
-    layers = list(zip(exact_layers(one), exact_layers(two), strict=False))
-    return len(one.layers) == len(two.layers) and all(
-        a.shape == b.shape
-        and np.array_equal(a.indptr, b.indptr)
-        and np.array_equal(a.indices, b.indices)
-        and (a.data == b.data).all()
-        and (c == d).all()
-        for (a, c), (b, d) in layers
-    )
 
 
 class _Named:
