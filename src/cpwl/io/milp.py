@@ -179,10 +179,8 @@ def neuron_bounds(network: Network, domain: Polyhedron, max_regions: int | None 
     if found is not None:
         return NeuronBounds(tuple(tuple((e.low, e.high) for e in layer) for layer in found), True)
     layers = list(exact_layers(network))
-    hidden = ranges(layers, domain)
-    relu: list[Range] = [(max(low or Fraction(0), Fraction(0)), high) for low, high in hidden[-1]] if hidden else []
-    last = _outputs(network, relu) if hidden else ranges([*layers, layers[-1]], domain)[0]
-    return NeuronBounds(tuple(tuple(map(_bounded, layer)) for layer in [*hidden, last]), False)
+    every = ranges([*layers, layers[-1]], domain)  # the outputs as if they were hidden neurons
+    return NeuronBounds(tuple(tuple(map(_bounded, layer)) for layer in every), False)
 
 
 def double_bound(value: Fraction, sense: int) -> float:
@@ -193,18 +191,6 @@ def double_bound(value: Fraction, sense: int) -> float:
     """
     near = float(value)
     return near if (Fraction(near) - value) * sense >= 0 else math.nextafter(near, sense * math.inf)
-
-
-def _outputs(network: Network, before: list[Range]) -> list[Range]:
-    """The outputs by intervals of what the last hidden layer gives."""
-    weight, bias = exact_layers(network)[-1]
-    rows: list[list[Fraction]] = [[Fraction(b), Fraction(b)] for b in bias]
-    for i, j, w in zip(weight.rows.tolist(), weight.indices.tolist(), weight.data, strict=True):
-        low, high = map(Fraction, _bounded(before[j]))
-        high = max(high, Fraction(0))
-        rows[i][0] += min(w * low, w * high)
-        rows[i][1] += max(w * low, w * high)
-    return [(low, high) for low, high in rows]
 
 
 def _bounded(ends: Range) -> tuple[Fraction, Fraction]:

@@ -8,7 +8,6 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -73,14 +72,14 @@ def apply_layer(tape: Tape, x: Tensor, layer: Any) -> Tensor:
         case nn.LeakyReLU():
             return tape.leaky(x, np.array(layer.negative_slope, dtype=np.float64))
         case nn.PReLU():
-            slope = _array(layer.weight)
-            return tape.leaky(x, slope if len(slope) == 1 else slope.reshape(_along(x)))
+            return _leaky(tape, x, layer.weight)
         case nn.Hardtanh():  # ReLU6 is one
             return tape.clip(x, layer.min_val, layer.max_val)
         case nn.Conv1d() | nn.Conv2d() | nn.Conv3d():
-            return _convolved(x, layer)
+            options = layer.stride, layer.padding, layer.dilation, layer.groups
+            return _convolved(x, layer.weight, layer.bias, *options)
         case nn.BatchNorm1d() | nn.BatchNorm2d():
-            return _normalised(x, layer)
+            return _normalised(x, layer.weight, layer.bias, layer.running_mean, layer.running_var, layer.eps)
         case nn.AvgPool1d() | nn.AvgPool2d() | nn.AvgPool3d() | nn.MaxPool1d() | nn.MaxPool2d() | nn.MaxPool3d():
             return _pooled(tape, x, layer)
         case nn.Flatten():
@@ -89,29 +88,35 @@ def apply_layer(tape: Tape, x: Tensor, layer: Any) -> Tensor:
             return x
 
 
-def _convolved(x: Tensor, layer: Any) -> Tensor:
-    weight = _array(layer.weight)
-    n = weight.ndim - 2
-    if len(x.shape) != n + 2 or x.shape[1] != layer.in_channels:
-        raise ValueError(f"it convolves {layer.in_channels} channels of {n} dimensions")
-    padding = layer.padding
+def _leaky(tape: Tape, x: Tensor, slopes: Any) -> Tensor:
+    """One slope for all negative entries, or one for each channel."""
+    slope = _array(slopes)
+    return tape.leaky(x, slope if slope.size == 1 else slope.reshape((1, -1) + (1,) * (len(x.shape) - 2)))
+
+
+def _convolved(
+    x: Tensor, kernel: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1
+) -> Tensor:
+    weight = _array(kernel)
+    n, channels = weight.ndim - 2, weight.shape[1] * groups
+    if len(x.shape) != n + 2 or x.shape[1] != channels:
+        raise ValueError(f"it convolves {channels} channels of {n} dimensions")
+    size, steps = weight.shape[2:], _each(dilation, n)
     if padding == "same":
-        total = [d * (k - 1) for d, k in zip(layer.dilation, layer.kernel_size, strict=True)]
+        total = [d * (k - 1) for d, k in zip(steps, size, strict=True)]
         before, after = [t // 2 for t in total], [t - t // 2 for t in total]
     else:
-        before = after = [0] * n if padding == "valid" else list(padding)
-    windows = Windows.slide(
-        x.shape[2:], layer.kernel_size, strides=layer.stride, dilations=layer.dilation, before=before, after=after
-    )
-    result = x.linear(convolution(windows, weight, layer.groups), (1, len(weight), *windows.shape))
-    return _plus(result, layer.bias, n + 1)
+        before = after = [0] * n if padding == "valid" else _each(padding, n)
+    windows = Windows.slide(x.shape[2:], size, strides=_each(stride, n), dilations=steps, before=before, after=after)
+    result = x.linear(convolution(windows, weight, groups), (1, len(weight), *windows.shape))
+    return _plus(result, bias, n + 1)
 
 
-def _normalised(x: Tensor, layer: Any) -> Tensor:
-    if x.shape[1] != layer.num_features:
-        raise ValueError(f"it normalises {layer.num_features} features")
-    scale, offset = (None if part is None else _array(part) for part in (layer.weight, layer.bias))
-    return normalised(x, _array(layer.running_var) + layer.eps, _array(layer.running_mean), scale, offset)
+def _normalised(x: Tensor, weight: Any, bias: Any, mean: Any, variance: Any, eps: float) -> Tensor:
+    if x.shape[1] != len(mean):
+        raise ValueError(f"it normalises {len(mean)} features")
+    scale, offset = (None if part is None else _array(part) for part in (weight, bias))
+    return normalised(x, _array(variance) + eps, _array(mean), scale, offset)
 
 
 def _pooled(tape: Tape, x: Tensor, layer: Any) -> Tensor:
@@ -138,11 +143,6 @@ def _pooled(tape: Tape, x: Tensor, layer: Any) -> Tensor:
 
 def _plus(x: Tensor, bias: Any, dimensions: int) -> Tensor:
     return x if bias is None else x.plus(_array(bias).reshape(-1, *(1 for _ in range(dimensions - 1))))
-
-
-def _along(x: Tensor) -> tuple[int, ...]:
-    """The shape of one number a channel."""
-    return (1, -1) + (1,) * (len(x.shape) - 2)
 
 
 def _each(value: Any, n: int) -> list[int]:
@@ -439,9 +439,6 @@ class _Step:
         first, second = self.pair(a, b)
         return first.plus(second)
 
-    def sub(self, a: Any, b: Any, alpha: float = 1) -> Tensor:
-        return self.add(a, b, -alpha)
-
     def mul(self, a: Any, b: Any) -> Tensor:
         first, second = self.pair(a, b)
         if isinstance(second, Tensor):
@@ -453,12 +450,6 @@ class _Step:
             raise ValueError("only quotients by constants, without rounding, are piecewise linear")
         result: Tensor = a.times(np.asarray(1 / fraction_array(self.constant(b, a))))
         return result
-
-    def maximum(self, a: Any, b: Any) -> Tensor:
-        return self.tape.maximum(*self.pair(a, b))
-
-    def minimum(self, a: Any, b: Any) -> Tensor:
-        return self.tape.minimum(*self.pair(a, b))
 
     def linear(self, x: Any, weight: Any, bias: Any = None) -> Tensor:
         return _plus(x.matmul(_array(weight).T), bias, 1)
@@ -473,10 +464,6 @@ class _Step:
 
     def clamp(self, x: Tensor, low: Any = None, high: Any = None, **ends: Any) -> Tensor:
         return self.tape.clip(x, ends.get("min", low), ends.get("max", high))
-
-    def prelu(self, x: Tensor, weight: Any) -> Tensor:
-        slope = _array(weight)
-        return self.tape.leaky(x, slope if slope.size == 1 else slope.reshape(_along(x)))
 
     def dropout(self, x: Tensor, share: float, training: bool) -> Tensor:
         if training and share:
@@ -550,33 +537,6 @@ class _Step:
     def amin(self, x: Tensor, dims: Any = (), keepdim: bool = False) -> Tensor:
         return -self.amax(-x, dims, keepdim)
 
-    def convolution(
-        self,
-        x: Tensor,
-        weight: Any,
-        bias: Any = None,
-        stride: Any = 1,
-        padding: Any = 0,
-        dilation: Any = 1,
-        groups: int = 1,
-    ) -> Tensor:
-        n = weight.dim() - 2
-        layer = SimpleNamespace(
-            weight=weight,
-            bias=bias,
-            in_channels=weight.shape[1] * groups,
-            kernel_size=tuple(weight.shape[2:]),
-            stride=_each(stride, n),
-            padding=padding if isinstance(padding, str) else _each(padding, n),
-            dilation=_each(dilation, n),
-            groups=groups,
-        )
-        return _convolved(x, layer)
-
-    def normalised(self, x: Tensor, weight: Any, bias: Any, mean: Any, var: Any, *options: Any) -> tuple[Tensor]:
-        fields = {"num_features": len(mean), "running_mean": mean, "running_var": var, "eps": options[-1]}
-        return (_normalised(x, SimpleNamespace(weight=weight, bias=bias, **fields)),)
-
     def pool(self, x: Tensor, kernel: Any, stride: Any = None, *options: Any, **named: Any) -> Tensor:
         """Pooling by a layer: averages and maxima have the same order of options there."""
         kind = self.node.target.overloadpacket.__name__
@@ -595,8 +555,8 @@ class _Step:
 
 _READ: dict[str, Callable[..., Any]] = {
     **dict.fromkeys(["add", "add_"], _Step.add),
-    "sub": _Step.sub,
-    "rsub": lambda step, x, y: step.sub(y, x),
+    "sub": lambda step, x, y, alpha=1: step.add(x, y, -alpha),
+    "rsub": lambda step, x, y: step.add(y, x, -1),
     "mul": _Step.mul,
     "div": _Step.div,
     "neg": lambda _, x: -x,
@@ -604,13 +564,13 @@ _READ: dict[str, Callable[..., Any]] = {
     "relu": lambda step, x: step.tape.relu(x),
     "relu6": lambda step, x: step.tape.clip(x, 0, 6),
     "leaky_relu": lambda step, x, slope=0.01: step.tape.leaky(x, np.array(slope, dtype=np.float64)),
-    "prelu": _Step.prelu,
+    "prelu": lambda step, x, slopes: _leaky(step.tape, x, slopes),
     "hardtanh": lambda step, x, low=-1, high=1: step.tape.clip(x, low, high),
     "clamp": _Step.clamp,
     "clamp_min": _Step.clamp,
     "clamp_max": lambda step, x, high: step.tape.clip(x, None, high),
-    "maximum": _Step.maximum,
-    "minimum": _Step.minimum,
+    "maximum": lambda step, x, y: step.tape.maximum(*step.pair(x, y)),
+    "minimum": lambda step, x, y: step.tape.minimum(*step.pair(x, y)),
     "linear": _Step.linear,
     **dict.fromkeys(["matmul", "mm"], _Step.matmul),
     "addmm": _Step.addmm,
@@ -626,8 +586,10 @@ _READ: dict[str, Callable[..., Any]] = {
     "mean": _Step.mean,
     "amax": _Step.amax,
     "amin": _Step.amin,
-    **dict.fromkeys(["conv1d", "conv2d", "conv3d"], _Step.convolution),
-    "_native_batch_norm_legit_no_training": _Step.normalised,
+    **dict.fromkeys(["conv1d", "conv2d", "conv3d"], lambda _, *given, **named: _convolved(*given, **named)),
+    "_native_batch_norm_legit_no_training": lambda _, x, scale, offset, mean, variance, *more: (
+        _normalised(x, scale, offset, mean, variance, more[-1]),
+    ),
     **dict.fromkeys([f"{kind}_pool{n}d" for kind in ("avg", "max") for n in (1, 2, 3)], _Step.pool),
     **dict.fromkeys([f"adaptive_avg_pool{n}d" for n in (1, 2, 3)], _Step.adaptive),
 }

@@ -58,7 +58,6 @@ def dense_layers(network: Network, dtype: Dtype) -> Iterator[tuple[NDArray[Any],
 # Layers from matrices and vectors, in a list or under names.
 
 
-_MATRIX = ("weight", "kernel", "w")
 _VECTOR = ("bias", "b")
 _NAME = re.compile(r"^(?P<layer>.*?)(?P<part>weights?|kernel|bias|biases|[wb])(?P<number>_?\d*)(?::0)?$", re.IGNORECASE)
 
@@ -254,7 +253,6 @@ def to_npz(network: Network | Compiled, path: str | os.PathLike[str], *, dtype: 
 
 
 _SAFETENSORS_LIMIT = 2**31 - 2**20
-_KINDS = {"F64": "<f8", "F32": "<f4"}
 
 
 def to_safetensors(network: Network | Compiled, path: str | os.PathLike[str], *, dtype: Dtype = "float64") -> None:
@@ -270,7 +268,7 @@ def to_safetensors(network: Network | Compiled, path: str | os.PathLike[str], *,
     parts, at = [], 0
     for i, pair in enumerate(dense_layers(network, dtype)):
         for part, array in zip(("weight", "bias"), pair, strict=True):
-            raw = np.ascontiguousarray(array).astype(_KINDS[kind]).tobytes()
+            raw = np.ascontiguousarray(array).astype(_TYPES[kind]).tobytes()
             header[f"{2 * i}.{part}"] = {"dtype": kind, "shape": array.shape, "data_offsets": [at, at + len(raw)]}
             parts.append(raw)
             at += len(raw)

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,17 +80,13 @@ class Body(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LayerTables:
-    """One affine map: rows and columns, and the names of its tables; without `column` and `start` it is dense."""
+class LayerTables(NamedTuple):
+    """An affine map in tables weight_i and bias_i; if it is sparse, column_i and start_i say where its weights are."""
 
     rows: int
     columns: int
     products: int
-    weight: str
-    bias: str
-    column: str = ""
-    start: str = ""
+    sparse: bool
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -135,14 +131,13 @@ class NetworkTables:
     def code(self, words: dict[str, str]) -> tuple[list[str], list[str]]:
         """Loops over the layers."""
         kinds = {table.name: table.kind for table in self.tables}
-        words["weight"] = next((kinds[layer.weight] for layer in self.layers if layer.weight in kinds), words["real"])
-        words["column"] = next((kinds[layer.column] for layer in self.layers if layer.column in kinds), "uint8_t")
-        words["start"] = next((kinds[layer.start] for layer in self.layers if layer.start in kinds), "uint8_t")
+        for table, usual in (("weight", words["real"]), ("column", "uint8_t"), ("start", "uint8_t")):
+            words[table] = next((kind for name, kind in kinds.items() if name.startswith(f"{table}_")), usual)
         words["value"] = f"{words['name']}_value[weight[k]]" if self.pool else "weight[k]"
         if self.unit:  # the product is exact
             words["value"] = f"(weight[k] * ({words['real']}){self.unit!r})"
-        helpers = [_DENSE] if any(not layer.column for layer in self.layers) else []
-        helpers += [_SPARSE] if any(layer.column for layer in self.layers) else []
+        kept = {layer.sparse for layer in self.layers}
+        helpers = [text for text, sparse in ((_DENSE, False), (_SPARSE, True)) if sparse in kept]
         name, real = words["name"], words["real"]
         hidden = [layer.rows for layer in self.layers[:-1]]
         lines = []
@@ -153,15 +148,15 @@ class NetworkTables:
                 f"{real} " + ", ".join(f"{b}[{size}]" for b, size in zip("ab", sizes, strict=True) if size) + ";"
             )
         before = "p"
-        for i, layer in enumerate(self.layers):
-            after = "y" if i == len(hidden) else "ab"[i % 2]
-            ends = f"{name}_{layer.bias}, {layer.rows}u, {before}, {after});"
-            if layer.column:
+        for i, layer in enumerate(self.layers, start=1):
+            after = "y" if i > len(hidden) else "ba"[i % 2]
+            ends = f"{name}_bias_{i}, {layer.rows}u, {before}, {after});"
+            if layer.sparse:
                 # A map without products has no tables of them: any pointer will do.
-                weight, column = (f"{name}_{t}" if t in kinds else "0" for t in (layer.weight, layer.column))
-                lines.append(f"{name}_sparse({weight}, {column}, {name}_{layer.start}, {ends}")
+                weight, column = (f"{name}_{t}" if t in kinds else "0" for t in (f"weight_{i}", f"column_{i}"))
+                lines.append(f"{name}_sparse({weight}, {column}, {name}_start_{i}, {ends}")
             else:
-                lines.append(f"{name}_dense({name}_{layer.weight}, {layer.columns}u, {ends}")
+                lines.append(f"{name}_dense({name}_weight_{i}, {layer.columns}u, {ends}")
             if after != "y":
                 lines.append(f"{name}_relu({after}, {layer.rows}u);")
             before = after
@@ -335,13 +330,10 @@ def network_tables(network: Network | IntegerNetwork, dtype: str) -> NetworkTabl
         numbers = code[ends[i] : ends[i + 1]] if pooled else values[i].astype(held)
         tables.append(Table(f"weight_{i + 1}", short if pooled else kind, numbers))
         tables.append(Table(f"bias_{i + 1}", c_type(dtype), bias.astype(dtype)))
-        sparse: dict[str, str] = {}
         if not full:
             tables.append(Table(f"column_{i + 1}", column_kind, weight.indices))
             tables.append(Table(f"start_{i + 1}", start_kind, weight.indptr))
-            sparse = {"column": f"column_{i + 1}", "start": f"start_{i + 1}"}
-        rows, columns = weight.shape
-        found.append(LayerTables(rows, columns, len(numbers), f"weight_{i + 1}", f"bias_{i + 1}", **sparse))
+        found.append(LayerTables(*weight.shape, len(numbers), not full))
     tables = [table for table in tables if table.values.size]
     return NetworkTables(network, dtype, tuple(found), tuple(tables), pooled, unit)
 
