@@ -2,7 +2,7 @@
 
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from operator import and_, mul
 from typing import Any, NamedTuple
@@ -121,19 +121,48 @@ def rows_and_laws(piece: Piece) -> tuple[list[list[int]], list[Vector]]:
     return [mix(1, row, 0, row) for row, _ in found[outputs:]], found[:outputs]
 
 
+def split(part: Cone, rows: list[list[int]]) -> tuple[Cone | None, list[Cone]]:
+    """The part of a region where all rows are at least 0, None if it is flat or empty; and convex parts that cover the
+    rest."""
+    rest = []
+    while (sides := [part.side(row) for row in rows]) and min(sides) == 0:
+        cut = rows[sides.index(0)]
+        rest.append(part.cut(minus(cut)))
+        part = part.cut(cut)
+    return (None, [*rest, part]) if min(sides, default=0) < 0 else (part, rest)
+
+
 def outside(part: Cone, bodies: list[list[list[int]]]) -> list[Cone]:
     """Convex parts that cover what some bodies, each given by rows that are at least 0 on it, leave of a region."""
     rest = [part]
     for rows in bodies:
-        parts = []
-        for part in rest:
-            while (sides := [part.side(row) for row in rows]) and min(sides) == 0:
-                cut = rows[sides.index(0)]
-                parts.append(part.cut(minus(cut)))
-                part = part.cut(cut)
-            parts += [part] if min(sides, default=0) < 0 else []
-        rest = parts
+        rest = [one for each in rest for one in split(each, rows)[1]]
     return rest
+
+
+def reduced(
+    rows: Iterable[Sequence[int]], most: int, basis: dict[int, list[int]] | None = None
+) -> dict[int, list[int]]:
+    """A basis of what the rows span, with such a basis of others; by coordinates in which one member is not 0 and the
+    others are. When there are `most`, the rest is not looked at."""
+    basis = dict(basis or {})
+    for given in rows:
+        if len(basis) == most:
+            break
+        row = list(given)
+        for j, other in basis.items():
+            if row[j]:
+                spend(4 + work(4 * len(row), longest([row]), longest([other])) + len(row), "geometry")
+                row = mix(abs(other[j]), row, -row[j] * (1 if other[j] > 0 else -1), other)
+        pivot = next((j for j, v in enumerate(row) if v), None)
+        if pivot is not None:
+            for j, other in basis.items():
+                if other[pivot]:
+                    spend(4 + work(4 * len(row), longest([row]), longest([other])) + len(row), "geometry")
+                    basis[j] = mix(abs(row[pivot]), other, -other[pivot] * (1 if row[pivot] > 0 else -1), row)
+            basis[pivot] = mix(1, row, 0, row)
+        spend(4 + len(row), "geometry")
+    return basis
 
 
 def overlap(boxes: list[tuple[list[tuple[Any, Any]], Any]]) -> tuple[Any, Any] | None:

@@ -21,7 +21,7 @@ from fractions import Fraction
 from typing import Any
 
 from cpwl_check.budget import Refused, long, need, spend
-from cpwl_check.cones import Cone, dot, minus, piece_cone, rows_and_laws, show
+from cpwl_check.cones import Cone, dot, minus, piece_cone, rows_and_laws, show, split
 from cpwl_check.pieces import Bound, Form, Forms, Law, Layers, over_one, plus, read_function, read_network
 from cpwl_check.reading import Rational, read, read_proof
 
@@ -188,14 +188,10 @@ class Walk:
             rows = [over_one(form)[0] for form in self.read([dict(enumerate(row)) for row in self.piece(k)[0]], y)]
             parts, left = left, []
             for part in parts:
-                while (sides := [part.side(row) for row in rows]) and min(sides) == 0:
-                    row = rows[sides.index(0)]
-                    left.append(part.cut(minus(row)))
-                    part = part.cut(row)
-                if min(sides, default=1) > 0:
-                    yield part, k
-                else:
-                    left.append(part)
+                inside, rest = split(part, rows)
+                left += rest
+                if inside is not None:
+                    yield inside, k
         if left:
             raise Refused(f"{where}: a part is in none of the pieces that are named for it", left[0].generators()[:1])
 

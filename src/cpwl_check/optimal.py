@@ -32,7 +32,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from cpwl_check.budget import need, spend, work
-from cpwl_check.cones import Cone, dot, minus, mix, outside, region
+from cpwl_check.cones import Cone, dot, minus, outside, reduced, region
 from cpwl_check.pieces import Bound, Law, Layers, common, half_space, over_one, pair, read_bound
 from cpwl_check.reading import WEIGHTS, Rational, read, read_proof
 
@@ -255,18 +255,5 @@ def check_beyond(one: Region, f: int, entry: Any, found: list[Region], edges: Ma
         need(all(dot(r, g) >= 0 for r in others[0].rows for g in on), where, f"{others[0].where} does not cover it")
         return
     for part in outside(one.cone.cut(minus(row)), [other.rows for other in others]):
-        need(has_smaller_rank(part.generators(), len(row) - 1), where, "a part of it is not covered")
-
-
-def has_smaller_rank(vectors: Matrix, rank: int) -> bool:
-    """Whether vectors span less than so many dimensions, by elimination."""
-    left = [v for v in vectors if any(v)]
-    for _ in range(rank):
-        if not left:
-            return True
-        pivot = left[0]
-        k = next(i for i, v in enumerate(pivot) if v)
-        bits = max(max(map(abs, v)) for v in left).bit_length()
-        spend(len(left) * (2 + work(2 * len(pivot), bits, bits)), "geometry")
-        left = [w for v in left[1:] if any(w := mix(pivot[k], v, -v[k], pivot))]
-    return False
+        rank = len(reduced(part.generators(), len(row) - 1))
+        need(rank < len(row) - 1, where, "a part of it is not covered")

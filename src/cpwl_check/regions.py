@@ -25,12 +25,12 @@ Why the theorem holds is in docs/theory/certificates.md.
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any, NamedTuple
 
 from cpwl_check.budget import long, longest, need, spend, work
-from cpwl_check.cones import dot, mix, region, rows_and_laws, show
+from cpwl_check.cones import dot, reduced, region, rows_and_laws, show
 from cpwl_check.pieces import Bound, Law, Layers, Vector, over_one
 from cpwl_check.reading import Rational, numbers, read, read_proof
 
@@ -103,31 +103,6 @@ class Formula:
 
 
 # --- Linear algebra ---------------------------------------------------------------------------------------------------
-
-
-def reduced(
-    rows: Iterable[Sequence[int]], most: int, basis: dict[int, list[int]] | None = None
-) -> dict[int, list[int]]:
-    """A basis of what the rows span, with such a basis of others; by coordinates in which one member is not 0 and the
-    others are. When there are `most`, the rest is not looked at."""
-    basis = dict(basis or {})
-    for given in rows:
-        if len(basis) == most:
-            break
-        row = list(given)
-        for j, other in basis.items():
-            if row[j]:
-                spend(4 + work(4 * len(row), longest([row]), longest([other])) + len(row), WHERE)
-                row = mix(abs(other[j]), row, -row[j] * (1 if other[j] > 0 else -1), other)
-        pivot = next((j for j, v in enumerate(row) if v), None)
-        if pivot is not None:
-            for j, other in basis.items():
-                if other[pivot]:
-                    spend(4 + work(4 * len(row), longest([row]), longest([other])) + len(row), WHERE)
-                    basis[j] = mix(abs(row[pivot]), other, -other[pivot] * (1 if row[pivot] > 0 else -1), row)
-            basis[pivot] = mix(1, row, 0, row)
-        spend(4 + len(row), WHERE)
-    return basis
 
 
 def kernel(basis: dict[int, list[int]], width: int) -> list[list[int]]:

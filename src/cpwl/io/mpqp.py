@@ -30,7 +30,7 @@ from cpwl.mpqp.critical import CriticalRegion, allowed, critical_region, integer
 from cpwl.mpqp.explore import explore
 from cpwl.mpqp.plan import Plan, mpc
 from cpwl.mpqp.program import CONSTANTS, NAMES, Program, half_spaces
-from cpwl.mpqp.solve import check_program, chosen_outputs, law_of, optimum_at
+from cpwl.mpqp.solve import check_program, chosen_outputs, law_of, optimum_at, value_on
 
 # The optimal value of a linear program as a function of its parameters.
 #
@@ -40,23 +40,6 @@ from cpwl.mpqp.solve import check_program, chosen_outputs, law_of, optimum_at
 # whatever regions the solver has found for it, however they overlap, and although optimisers may jump. That no law is
 # missing is proved at the corners of the pieces: there a linear program has the value of the largest law, and what is
 # convex and not larger at the corners is not larger between them.
-
-
-def value_on(program: Program, region: CriticalRegion, number: int) -> Any:
-    """The optimal value on a region, ``(H x + c)'u + d'x + e``, if it is affine there."""
-    if not program.is_linear or program.slope.nrows() == 0:
-        raise InputError(
-            '`outputs="value"` is for linear programs: the value of a quadratic one is not piecewise linear'
-        )
-    n = program.inputs
-    product = program.H.transpose() * region.law  # row k: what multiplies x_k
-    if any(product[k, j] + product[j, k] for k in range(n) for j in range(k + 1)):
-        message = "both the objective and the constraints depend on the parameters"
-        raise InputError(f"the value is not affine on region {number}: {message}", piece=number)
-    value = program.c.transpose() * region.law + program.slope
-    for k in range(n):
-        value[0, k] += product[k, n]
-    return value
 
 
 def convex_value(program: Program, laws: Sequence[Any], domain: Polyhedron) -> CPWL:
@@ -138,7 +121,7 @@ def law_of_regions(
         raise InputError("no active set has a region: there is no function")
     if complete and outputs != "value" and negative_direction(program.Q) is None:
         return _completed(program, regions, outputs)
-    laws = [value_on(program, region, i) if outputs == "value" else region.law for i, region in enumerate(there)]
+    laws = [value_on(program, region.law, i) if outputs == "value" else region.law for i, region in enumerate(there)]
     chosen = [0] if outputs == "value" else chosen_outputs(outputs, program.moves)
     dim = program.inputs
     polyhedra = polyhedra_from_integers([region.rows.tolist() for region in there], dim)

@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 
 from cpwl.errors import InputError, LimitError
 from cpwl.exact.integers import primitive
-from cpwl.exact.rational import independent, negative_direction, take
+from cpwl.exact.rational import from_flint, independent, negative_direction, take
 from cpwl.executors import Placed, placed, spread
 from cpwl.function.make import polyhedra_from_integers
 from cpwl.geometry.bodies import irredundant
@@ -564,32 +564,19 @@ def _equation_text(row: _Rows) -> str:
 
 def _infeasible(program: Program) -> InputError:
     """That no parameter is feasible, with the multipliers that show it (Farkas)."""
-    body = program.feasible()
+    body, exact = program.feasible(), program.pairs().tolist()
     best = LinearProgram(body.A, body.b).maximize_exactly(body.integer(), [0] * body.dim)
     assert best.multipliers is not None
     count, equations = program.A.nrows(), program.equalities
     weights: dict[tuple[str, int], Fraction] = {}
     for i, y in best.multipliers.items():  # of rows that are scaled to integers
-        row, scale = _row_of(program, i), body.integer()[i]
+        row, scale = [*(-v for v in exact[i][:-1]), exact[i][-1]], body.integer()[i]
         name = ("A", i) if i < count else ("A", i - count) if i < count + equations else ("A_t", i - count - equations)
         j = next((j for j, v in enumerate(scale) if v), 0)
-        factor = (int(scale[j]) / row[j]) if row[j] else Fraction(1)
+        factor = int(scale[j]) / from_flint(row[j]) if row[j] else Fraction(1)
         weights[name] = weights.get(name, Fraction(0)) + y * factor * (-1 if count <= i < count + equations else 1)
     least = min(abs(y) for y in weights.values())
     weights = {name: y / least for name, y in sorted(weights.items())}
     shown = " + ".join(f"{float(y):.6g} * {name}[{i}]" for (name, i), y in weights.items())
     message = "no parameter is feasible: these multiples of rows of `A u - F x <= b` and `A_t x <= b_t` add up to"
     return InputError(f"{message} 0 <= a negative number: {shown}. Relax one of these rows", multipliers=weights)
-
-
-def _row_of(program: Program, i: int) -> list[Fraction]:
-    """Row `i` of the feasible pairs ``(u, x)``, before it is scaled to integers; those of opposite equations, too."""
-    count, n, moves = program.A.nrows(), program.inputs, program.moves
-    if i >= count + program.equalities:
-        i -= count + program.equalities
-        entries = [fmpq(0)] * moves + [program.A_t[i, j] for j in range(n)] + [program.b_t[i, 0]]
-    else:
-        side, i = (1, i) if i < count else (-1, i - count)
-        entries = [*(program.A[i, j] for j in range(moves)), *(-program.F[i, j] for j in range(n)), program.b[i, 0]]
-        entries = [side * v for v in entries]
-    return [Fraction(int(v.p), int(v.q)) for v in entries]

@@ -110,14 +110,16 @@ class Program:
         """``b_t - A_t x`` as a matrix times ``(x, 1)``."""
         return beside(self.A_t * fmpq(-1), self.b_t)
 
-    def feasible(self) -> Polyhedron:
-        """All pairs ``(u, x)`` that the constraints allow: rows of `A`, opposites of equations, and then bounds."""
+    def pairs(self) -> Any:
+        """Rows of `A`, opposites of equations, and then bounds, as a matrix: not negative times ``(u, x, 1)``."""
         both = [[-v for v in row] + other for row, other in zip(self.A.tolist(), self.right.tolist(), strict=True)]
         both += [[-v for v in row] for row in both[: self.equalities]]
         both += [[fmpq(0)] * self.moves + row for row in self.bounds.tolist()]
-        size = self.moves + self.inputs
-        rows = half_spaces(fmpq_mat(len(both), size + 1, [v for row in both for v in row]))
-        return polyhedra_from_integers([rows.tolist()], size)[0]
+        return fmpq_mat(len(both), self.moves + self.inputs + 1, [v for row in both for v in row])
+
+    def feasible(self) -> Polyhedron:
+        """All pairs ``(u, x)`` that the constraints allow."""
+        return polyhedra_from_integers([half_spaces(self.pairs()).tolist()], self.moves + self.inputs)[0]
 
     def document(self) -> dict[str, Any]:
         """The matrices as a proof has them: integers, or "p/q"."""

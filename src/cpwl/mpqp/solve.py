@@ -189,14 +189,29 @@ def optimum_at(program: Program, x: Sequence[Fraction]) -> tuple[Fraction, dict[
     return -best.value, {i: y for i, y in weights.items() if y}
 
 
+def value_on(program: Program, law: Any, number: int) -> Any:
+    """The optimal value on a region with this law, ``(H x + c)'u + d'x + e``, if it is affine there."""
+    if not program.is_linear or program.slope.nrows() == 0:
+        raise InputError(
+            '`outputs="value"` is for linear programs: the value of a quadratic one is not piecewise linear'
+        )
+    n = program.inputs
+    product = program.H.transpose() * law  # row k: what multiplies x_k
+    if any(product[k, j] + product[j, k] for k in range(n) for j in range(k + 1)):
+        message = "both the objective and the constraints depend on the parameters"
+        raise InputError(f"the value is not affine on region {number}: {message}", piece=number)
+    value = program.c.transpose() * law + program.slope
+    for k in range(n):
+        value[0, k] += product[k, n]
+    return value
+
+
 def _value_of(program: Program, regions: Sequence[Region], law: CPWL) -> CPWL:
     """The value ``c'u + d'x + e`` on the regions of an optimiser."""
-    if program.slope.nrows() == 0:
-        raise InputError('`outputs="value"` is for linear programs: `Q_t` makes the value quadratic')
     rows = []
-    for region in regions:
+    for k, region in enumerate(regions):
         table = exact_matrix(fraction_array(region.law[:, :-1]) / region.law[:, -1:])
-        rows.append([integer_law(program.c.transpose() * table + program.slope, 0)])
+        rows.append([integer_law(value_on(program, table, k), 0)])
     known = replace(law.known, optimal=None) if law.known is not None else None
     made = Laws.from_integer(np.array(rows, dtype=object))
     return CPWL.from_parts(Parts(law.polyhedra, made, law.domain, 0.0, None, known))
