@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -38,56 +39,43 @@ def function_of(outputs: Sequence[Expression], variables: Sequence[str], domain:
     """The function of some expressions in these variables, on a domain or on all of R^n."""
     if domain is not None and Probe(0.0).interior(domain) is None:
         raise InputError("the domain has no interior: there is no function on it")
-    maker = _Maker(variables, domain)
-    p = side_by_side([maker.function(output) for output in outputs])
+    place = {name: i for i, name in enumerate(variables)}
+
+    @cache
+    def made(part: Expression) -> CPWL:
+        if isinstance(part, Affine):
+            return highest([part])
+        if isinstance(part, Max):
+            flat = [member for member in part.members if isinstance(member, Affine)]
+            bent = [made(member) for member in part.members if not isinstance(member, Affine)]
+            return _joined([highest(flat), *bent] if flat else bent, lambda p, q: greatest((p, q)))
+        if domain is None and (rank := _independent_hinges(part)) >= _MOST.bit_length():
+            raise _too_many(f"at least 2^{rank} pieces")
+        return _joined([highest([part.base]), *(times(made(term), factor) for factor, term in part.terms)], add)
+
+    def highest(members: Sequence[Affine]) -> CPWL:
+        """The maximum of affine functions."""
+        if (numbers := len(members) ** 2 * len(place)) > _NUMBERS:
+            raise _too_many(f"{len(members):,} pieces in R^{len(place)} with {numbers:,} numbers")
+        laws = [[Fraction(0)] * len(place) + [member.constant] for member in members]
+        for law, member in zip(laws, members, strict=True):
+            for name, slope in member.slopes:
+                law[place[name]] = slope
+        p = CPWL.from_maxmin(laws, [[m] for m in range(len(laws))])
+        return p if domain is None else restrict(p, domain=domain)
+
+    p = side_by_side([made(output) for output in outputs])
     return p.merge() if p.num_components < p.num_pieces else p
 
 
-class _Maker:
-    """Makes the function of each part of an expression, once."""
-
-    def __init__(self, variables: Sequence[str], domain: Polyhedron | None) -> None:
-        self.place = {name: i for i, name in enumerate(variables)}
-        self.domain = domain
-        self.known: dict[Expression, CPWL] = {}
-
-    def function(self, part: Expression) -> CPWL:
-        """The function of a part; `LimitError` if it has too many pieces."""
-        if part not in self.known:
-            self.known[part] = self._made(part)
-        return self.known[part]
-
-    def _made(self, part: Expression) -> CPWL:
-        if isinstance(part, Affine):
-            return self._highest([part])
-        if isinstance(part, Max):
-            flat = [member for member in part.members if isinstance(member, Affine)]
-            bent = [self.function(member) for member in part.members if not isinstance(member, Affine)]
-            return self._joined([self._highest(flat), *bent] if flat else bent, lambda p, q: greatest((p, q)))
-        if self.domain is None and (rank := _independent_hinges(part)) >= _MOST.bit_length():
-            raise _too_many(f"at least 2^{rank} pieces")
-        terms = [times(self.function(term), factor) for factor, term in part.terms]
-        return self._joined([self._highest([part.base]), *terms], add)
-
-    def _highest(self, members: Sequence[Affine]) -> CPWL:
-        """The maximum of affine functions."""
-        if (numbers := len(members) ** 2 * len(self.place)) > _NUMBERS:
-            raise _too_many(f"{len(members):,} pieces in R^{len(self.place)} with {numbers:,} numbers")
-        laws = [[Fraction(0)] * len(self.place) + [member.constant] for member in members]
-        for law, member in zip(laws, members, strict=True):
-            for name, slope in member.slopes:
-                law[self.place[name]] = slope
-        p = CPWL.from_maxmin(laws, [[m] for m in range(len(laws))])
-        return p if self.domain is None else restrict(p, domain=self.domain)
-
-    def _joined(self, parts: Sequence[CPWL], two: Callable[[CPWL, CPWL], CPWL]) -> CPWL:
-        """One after the other, so that too many pieces are seen before they are far too many."""
-        found = parts[0]
-        for part in parts[1:]:
-            found = two(found, part)
-            if found.num_pieces > _MOST:
-                raise _too_many(f"more than {_MOST:,} pieces")
-        return found
+def _joined(parts: Sequence[CPWL], two: Callable[[CPWL, CPWL], CPWL]) -> CPWL:
+    """One after the other, so that too many pieces are seen before they are far too many."""
+    found = parts[0]
+    for part in parts[1:]:
+        found = two(found, part)
+        if found.num_pieces > _MOST:
+            raise _too_many(f"more than {_MOST:,} pieces")
+    return found
 
 
 def _too_many(what: str) -> LimitError:
@@ -128,49 +116,29 @@ def _independent_hinges(part: Sum) -> int:
 
 def network_of_expressions(outputs: Sequence[Expression], variables: Sequence[str]) -> Network:
     """A network that computes the expressions; each subexpression is computed once."""
-    writer = _Writer(variables)
-    parts = [writer.tensor(output) for output in outputs]
-    joined, _ = writer.tape.joined(parts)
-    return network_of(writer.tape, joined)
+    place = {name: i for i, name in enumerate(variables)}
+    tape = Tape(len(variables))
+    x = tape.input((len(variables),))
 
-
-class _Writer:
-    def __init__(self, variables: Sequence[str]) -> None:
-        self.place = {name: i for i, name in enumerate(variables)}
-        self.tape = Tape(len(variables))
-        self.input = self.tape.input((len(variables),))
-        self.known: dict[Expression, Tensor] = {}
-
-    def tensor(self, part: Expression) -> Tensor:
+    @cache
+    def tensor(part: Expression) -> Tensor:
         """The expression as a tensor with one entry."""
-        if part not in self.known:
-            self.known[part] = self._written(part)
-        return self.known[part]
-
-    def _written(self, part: Expression) -> Tensor:
         if isinstance(part, Affine):
-            return self._affine(part)
-        if isinstance(part, Max):
-            return self._largest(part)
-        total = self._affine(part.base)
+            slopes = [slope for _, slope in part.slopes]
+            columns = np.array([place[name] for name, _ in part.slopes], dtype=np.int64)
+            rows = np.zeros(len(slopes), dtype=np.int64)
+            row = RationalMatrix.from_triples(rows, columns, _exact(slopes), (1, len(variables)))
+            return x.linear(row, (1,)).plus(_exact([part.constant]))
+        if isinstance(part, Max):  # of a constant and one more member a single neuron makes a maximum
+            constants = [m for m in part.members if isinstance(m, Affine) and not m.slopes]
+            best = tape.largest([tensor(m) for m in part.members if m not in constants])
+            return tape.maximum(best, _exact([constants[0].constant])) if constants else best
+        total = tensor(part.base)
         for factor, term in part.terms:
-            total = total.plus(self.tensor(term).times(_exact([factor])))
+            total = total.plus(tensor(term).times(_exact([factor])))
         return total
 
-    def _affine(self, part: Affine) -> Tensor:
-        slopes = [slope for _, slope in part.slopes]
-        columns = np.array([self.place[name] for name, _ in part.slopes], dtype=np.int64)
-        row = RationalMatrix.from_triples(
-            np.zeros(len(slopes), dtype=np.int64), columns, _exact(slopes), (1, self.tape.inputs)
-        )
-        return self.input.linear(row, (1,)).plus(_exact([part.constant]))
-
-    def _largest(self, part: Max) -> Tensor:
-        """Of a constant and one more member a single neuron makes a maximum."""
-        constants = [m for m in part.members if isinstance(m, Affine) and not m.slopes]
-        others = [self.tensor(m) for m in part.members if not (isinstance(m, Affine) and not m.slopes)]
-        best = self.tape.largest(others)
-        return self.tape.maximum(best, _exact([constants[0].constant])) if constants else best
+    return network_of(tape, tape.joined([tensor(output) for output in outputs])[0])
 
 
 def _exact(values: Sequence[Fraction]) -> NDArray[np.object_]:
