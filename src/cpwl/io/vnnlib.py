@@ -22,16 +22,14 @@ from cpwl.compiler import compile
 from cpwl.doors import check_argument, check_choice, check_limit, check_number, check_path, within_float64
 from cpwl.errors import InputError, LimitError
 from cpwl.exact.rational import text
-from cpwl.exact.sparse import RationalMatrix
 from cpwl.files import write_text
 from cpwl.function.cpwl import CPWL
 from cpwl.function.domain import Box, domain_box
-from cpwl.geometry.polyhedra import Polyhedron, box_polyhedron
+from cpwl.geometry.polyhedra import box_polyhedron
 from cpwl.io.c.write import box_ends, rounded_box
 from cpwl.io.milp import Extreme, extremes
 from cpwl.io.onnx.write import to_onnx
 from cpwl.io.weights import Dtype
-from cpwl.network.algorithms import end_to_end, side_by_side
 from cpwl.network.network import Network, rounded
 
 # Queries about the outputs of a network on a box, with their answers.
@@ -218,9 +216,9 @@ def to_vnnlib(
     check_limit(max_regions)
     target = Path(os.fsdecode(folder))
     check_new_folder(target)
-    network = rounded(_network(source) if against is None else _apart(_network(source), _network(against)), dtype)
+    network = rounded(_network(source) if against is None else _network(source) - _network(against), dtype)
     low, high = _box(source, box, dtype)
-    found = extremes(network, _polyhedron(low, high), max_regions)
+    found = extremes(network, box_polyhedron((list(low), list(high)), len(low)), max_regions)
     if found is None:
         raise LimitError(
             f"the network has more than {max_regions:,} regions on the box: the answers were not determined"
@@ -248,17 +246,6 @@ def _network(source: CPWL | Network | Compiled) -> Network:
     return source.network if isinstance(source, Compiled) else compile(source).network
 
 
-def _apart(a: Network, b: Network) -> Network:
-    """The network of the difference, with the neurons of both."""
-    if (a.inputs, a.outputs) != (b.inputs, b.outputs):
-        message = f"the networks map R^{a.inputs} to R^{a.outputs} and R^{b.inputs} to R^{b.outputs}"
-        raise InputError(f"{message}: they cannot be compared")
-    m = a.outputs
-    rows, columns = [*range(m)] * 2, [*range(2 * m)]
-    minus = RationalMatrix.from_triples(rows, columns, [Fraction(1)] * m + [Fraction(-1)] * m, (m, 2 * m))
-    return end_to_end(side_by_side([a, b]), Network([(minus, [0] * m)]))
-
-
 def _box(source: CPWL | Network | Compiled, box: Any, dtype: str) -> tuple[tuple[Fraction, ...], tuple[Fraction, ...]]:
     """The box with ends of the type, as exact numbers."""
     function, network = held_parts(source)
@@ -271,10 +258,6 @@ def _box(source: CPWL | Network | Compiled, box: Any, dtype: str) -> tuple[tuple
     if not (low < high).all():
         raise InputError(f"the box has an input with at most one number of type {dtype} in it")
     return tuple(Fraction(float(v)) for v in low), tuple(Fraction(float(v)) for v in high)
-
-
-def _polyhedron(low: tuple[Fraction, ...], high: tuple[Fraction, ...]) -> Polyhedron:
-    return box_polyhedron((list(low), list(high)), len(low))
 
 
 def _check_witnesses(network: Network, queries: tuple[Query, ...]) -> None:
