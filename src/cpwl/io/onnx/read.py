@@ -6,7 +6,6 @@ import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -118,40 +117,25 @@ _ESTIMATES: dict[str, Callable[[list[Value], dict[str, Any]], int]] = {
 _PERMUTING = frozenset(("Dropout", "Flatten", "Identity", "Reshape", "Squeeze", "Transpose", "Unsqueeze"))
 
 
-class Layered(Enum):
-    """How far the layer at hand has come: nothing yet, its products summed, or the bias added, too."""
-
-    ACTIVATION = 0
-    PRODUCT = 1
-    SUM = 2
+# How far the layer at hand has come after a node: "activation", its "product", or its "sum" with the bias.
+_LAYERED = {("MatMul", "activation"): "product", ("Gemm", "activation"): "sum", ("Add", "product"): "sum"}
 
 
-def layered_after(op: str, operands: Sequence[Layered | None], attributes: dict[str, Any]) -> Layered | None:
+def layered_after(op: str, operands: Sequence[str | None], attributes: dict[str, Any]) -> str | None:
     """Where the layer stands after a node that reads such tensors; None for what is no layer of that kind.
 
-    >>> layered_after("MatMul", [Layered.ACTIVATION], {})
-    <Layered.PRODUCT: 1>
-    >>> layered_after("Add", [Layered.SUM], {}) is None
+    >>> layered_after("MatMul", ["activation"], {})
+    'product'
+    >>> layered_after("Add", ["sum"], {}) is None
     True
     """
     if len(operands) != 1 or operands[0] is None:
         return None
-    (before,) = operands
     if op in _PERMUTING:
-        return before
-    if op == "Relu":
-        return Layered.ACTIVATION
-    if op == "MatMul" and before is Layered.ACTIVATION:
-        return Layered.PRODUCT
-    if (
-        op == "Gemm"
-        and before is Layered.ACTIVATION
-        and attributes.get("alpha", 1.0) == attributes.get("beta", 1.0) == 1
-    ):
-        return Layered.SUM
-    if op == "Add" and before is Layered.PRODUCT:
-        return Layered.SUM
-    return None
+        return operands[0]
+    if op == "Gemm" and not attributes.get("alpha", 1.0) == attributes.get("beta", 1.0) == 1:
+        return None
+    return "activation" if op == "Relu" else _LAYERED.get((op, operands[0]))
 
 
 # What may be computed from constants alone; nothing random, nothing with a graph inside.
@@ -175,7 +159,7 @@ class _Known:
     tape: Tape
     values: dict[str, Value]
     kinds: dict[str, int] = field(default_factory=dict)
-    layered: dict[str, Layered | None] = field(default_factory=dict)
+    layered: dict[str, str | None] = field(default_factory=dict)
 
     def kind(self, name: str) -> int | None:
         """The element type of a value; None where it is left out."""
@@ -206,7 +190,7 @@ def compute(model: onnx.ModelProto, path: str) -> tuple[Tape, Tensor, tuple[str,
     shape = _input_shape(inputs[0], graph, constants, path)
     check_entries(math.prod(shape), f"`{path}`: the input `{name}`")
     tape = Tape(math.prod(shape))
-    known = _Known(opset, tape, {**constants, name: tape.input(shape)}, {name: kind}, {name: Layered.ACTIVATION})
+    known = _Known(opset, tape, {**constants, name: tape.input(shape)}, {name: kind}, {name: "activation"})
     used = _used(graph)
     for number, proto in enumerate(graph.node):
         if number in used:
