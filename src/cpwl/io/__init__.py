@@ -66,31 +66,23 @@ __all__ = [
 
 # The names of each module, which is imported when one of them is first asked for.
 _NAMES = {
-    "cpwl.io.c.write": ("CCode", "to_c"),
-    "cpwl.io.csv": ("from_csv", "from_pieces_csv", "to_csv", "to_dataframe"),
-    "cpwl.io.endings": ("read", "write"),
-    "cpwl.io.formula": ("Formula",),
-    "cpwl.io.mat": ("from_mat", "from_regions", "to_mat"),
-    "cpwl.io.milp": ("Milp", "NeuronBounds", "tighten_omlt", "to_milp", "to_omlt"),
-    "cpwl.io.mpqp": ("from_active_sets", "from_ppopt"),
-    "cpwl.io.onnx.read": ("from_onnx",),
-    "cpwl.io.onnx.write": ("to_onnx",),
-    "cpwl.io.scipy": ("from_interp", "from_scipy"),
-    "cpwl.io.text": ("from_nnet", "from_pwl"),
-    "cpwl.io.torch": ("from_torch", "to_torch"),
-    "cpwl.io.tree": ("from_tree",),
-    "cpwl.io.vnnlib": ("Benchmark", "to_vnnlib"),
-    "cpwl.io.weights": (
-        "from_npz",
-        "from_safetensors",
-        "from_sklearn",
-        "from_weights",
-        "to_jax",
-        "to_npz",
-        "to_safetensors",
-    ),
+    "c.write": "CCode to_c",
+    "csv": "from_csv from_pieces_csv to_csv to_dataframe",
+    "endings": "read write",
+    "formula": "Formula",
+    "mat": "from_mat from_regions to_mat",
+    "milp": "Milp NeuronBounds tighten_omlt to_milp to_omlt",
+    "mpqp": "from_active_sets from_ppopt",
+    "onnx.read": "from_onnx",
+    "onnx.write": "to_onnx",
+    "scipy": "from_interp from_scipy",
+    "text": "from_nnet from_pwl",
+    "torch": "from_torch to_torch",
+    "tree": "from_tree",
+    "vnnlib": "Benchmark to_vnnlib",
+    "weights": "from_npz from_safetensors from_sklearn from_weights to_jax to_npz to_safetensors",
 }
-_HOME = {name: module for module, names in _NAMES.items() for name in names}
+_HOME = {name: f"cpwl.io.{module}" for module, names in _NAMES.items() for name in names.split()}
 
 
 def __getattr__(name: str) -> Any:
