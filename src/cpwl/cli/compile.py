@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import asdict
-from fractions import Fraction
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, cast
@@ -179,8 +177,9 @@ def compile(
         statement = _write_proved(compiled, output, proof, dtype)
         lines.append(f"{proof}: proved: {statement['statement']}")
         if compiled.within is not None and source is not None and source.suffix == ".json":
-            allowed = max(compiled.within.tolerance)
-            most = float(allowed) if Fraction(float(allowed)) >= allowed else math.nextafter(float(allowed), math.inf)
+            from cpwl.io.c.write import towards
+
+            most = towards(max(compiled.within.tolerance), "float64", 1)
             lines.append(f"check it: cpwl check {source} {output} {proof} --max-error {most}")
         return Said("\n".join(lines), data | statement)
     code = _write(compiled, output, dtype, in_c | {"outside": outside})
@@ -319,7 +318,10 @@ def _summary(p: CPWL, compiled: Compiled, source: Path, output: Path, seconds: f
         **about(p, source, output),
         "construction": compiled.construction,
         "sizes": asdict(compiled.sizes),
-        "bounds": {name: _plain(asdict(bound)) for name, bound in compiled.bounds.items()},
+        "bounds": {
+            name: {size: plain_integer(number) for size, number in asdict(bound).items()}
+            for name, bound in compiled.bounds.items()
+        },
         "alternatives": {name: asdict(other) for name, other in compiled.alternatives.items()},
         "reason": compiled.reason,
         "predicted_error": compiled.error,
@@ -341,10 +343,6 @@ def within_text(found: Within, neurons: int, *, explain: bool) -> str:
         shares = [f"  {name}: {count:,} neurons, {share:.3f} of the tolerance" for name, count, share in found.tried]
         lines += ["proposals, smallest first:", *shares] if shares else ["no smaller network was proposed"]
     return "\n".join(lines)
-
-
-def _plain(sizes: dict[str, int]) -> dict[str, int | str]:
-    return {name: plain_integer(size) for name, size in sizes.items()}
 
 
 def _sizes_text(p: CPWL, compiled: Compiled, source: Path, output: Path, seconds: float) -> str:

@@ -33,6 +33,7 @@ from cpwl.geometry.cells import cell_of
 from cpwl.geometry.generators import generators
 from cpwl.geometry.polyhedra import Domain, Polyhedron, as_domain
 from cpwl.geometry.probe import Range, bounding_box
+from cpwl.io.c.write import towards
 from cpwl.io.onnx.write import onnx_bytes
 from cpwl.network.network import ExactLayer, Network, exact_layers
 from cpwl.passes.simplify import ranges
@@ -181,16 +182,6 @@ def neuron_bounds(network: Network, domain: Polyhedron, max_regions: int | None 
     layers = list(exact_layers(network))
     every = ranges([*layers, layers[-1]], domain)  # the outputs as if they were hidden neurons
     return NeuronBounds(tuple(tuple(map(_bounded, layer)) for layer in every), False)
-
-
-def double_bound(value: Fraction, sense: int) -> float:
-    """The nearest double that is not below (`sense` 1) or not above (-1) the number, which may be the number itself.
-
-    >>> double_bound(Fraction(1), 1), double_bound(Fraction(1, 3), 1) > Fraction(1, 3)
-    (1.0, True)
-    """
-    near = float(value)
-    return near if (Fraction(near) - value) * sense >= 0 else math.nextafter(near, sense * math.inf)
 
 
 def _bounded(ends: Range) -> tuple[Fraction, Fraction]:
@@ -553,4 +544,4 @@ def tighten_omlt(block: Any, path: str | os.PathLike[str]) -> int:
 
 
 def _doubles(low: Fraction, high: Fraction) -> tuple[float, float]:
-    return double_bound(low, -1), double_bound(high, 1)
+    return float(towards(low, "float64", -1)), float(towards(high, "float64", 1))

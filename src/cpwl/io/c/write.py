@@ -169,8 +169,8 @@ def rounded_box(ends: Box, dtype: str) -> tuple[NDArray[Any], NDArray[Any]]:
     if dtype.startswith("Q"):
         low, high = box_inside(ends, Fixed.from_text(dtype))
     else:
-        low = np.array([_towards(v, dtype, 1) for v in ends[0]], dtype=dtype)
-        high = np.array([_towards(v, dtype, -1) for v in ends[1]], dtype=dtype)
+        low = np.array([towards(v, dtype, 1) for v in ends[0]], dtype=dtype)
+        high = np.array([towards(v, dtype, -1) for v in ends[1]], dtype=dtype)
     if not (low <= high).all():
         raise InputError(f"the domain has no number of type {dtype} in it")
     return low, high
@@ -189,7 +189,7 @@ def inside_box(guard: Guard, x: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.
     return x, refused
 
 
-def _towards(value: Fraction, dtype: str, sense: int) -> Any:
+def towards(value: Fraction, dtype: str, sense: int) -> Any:
     """The nearest number of the type that is not below (sense 1) or not above (-1) the value."""
     kind = np.dtype(dtype).type
     near = kind(float(value))
@@ -205,7 +205,7 @@ def _row(row: NDArray[np.object_], reach: list[Fraction], dtype: str) -> list[fl
     exact = scaled_plane(np.array([*row[:-1], -row[-1]], dtype=object))
     used = [float(np.dtype(dtype).type(float(v))) for v in exact]
     slack = 2 * float(sum_error(exact, used, reach, dtype))
-    return [float(_towards(Fraction(used[0] - slack), dtype, -1)), *used[1:]]
+    return [float(towards(Fraction(used[0] - slack), dtype, -1)), *used[1:]]
 
 
 # Names in C.
