@@ -215,6 +215,13 @@ def _arrays(raw: bytes) -> dict[str, NDArray[Any]]:
         raise InputError(f"this is not a .npz file, or it is damaged: {str(error)[:200]}") from error
 
 
+def _named_arrays(network: Network, dtype: Dtype) -> Iterator[tuple[str, NDArray[Any]]]:
+    """Weights and biases under the names that they have in a `Sequential`, with a ReLU after each layer."""
+    for i, pair in enumerate(dense_layers(network, dtype)):
+        for part, array in zip(("weight", "bias"), pair, strict=True):
+            yield f"{2 * i}.{part}", np.ascontiguousarray(array)
+
+
 # NumPy's ``.npz``: networks out as arrays, under the names that `to_torch` has: ``0.weight``, ``0.bias``, ..
 
 
@@ -233,14 +240,11 @@ def to_npz(network: Network | Compiled, path: str | os.PathLike[str], *, dtype: 
     network = held_network(network, "to_npz")
     check_path(path, "to_npz")
     check_dense_size(network, dtype, DENSE, "that we write")
-    arrays: dict[str, NDArray[Any]] = {}
-    for i, (weight, bias) in enumerate(dense_layers(network, dtype)):
-        arrays |= {f"{2 * i}.weight": weight, f"{2 * i}.bias": bias}
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w", zipfile.ZIP_STORED) as file:
-        for name, array in arrays.items():
+        for name, array in _named_arrays(network, dtype):
             one = io.BytesIO()
-            np.lib.format.write_array(one, np.ascontiguousarray(array), allow_pickle=False)
+            np.lib.format.write_array(one, array, allow_pickle=False)
             # The date is fixed: the same network gives the same bytes.
             file.writestr(zipfile.ZipInfo(f"{name}.npy", (1980, 1, 1, 0, 0, 0)), one.getvalue())
     write_bytes(path, made.getvalue())
@@ -266,12 +270,9 @@ def to_safetensors(network: Network | Compiled, path: str | os.PathLike[str], *,
     kind = "F64" if dtype == "float64" else "F32"
     header: dict[str, Any] = {"__metadata__": {"format": "pt", "cpwl": "ReLU between the layers"}}
     parts, at = [], 0
-    for i, pair in enumerate(dense_layers(network, dtype)):
-        for part, array in zip(("weight", "bias"), pair, strict=True):
-            raw = np.ascontiguousarray(array).astype(_TYPES[kind]).tobytes()
-            header[f"{2 * i}.{part}"] = {"dtype": kind, "shape": array.shape, "data_offsets": [at, at + len(raw)]}
-            parts.append(raw)
-            at += len(raw)
+    for name, array in _named_arrays(network, dtype):
+        parts.append(array.astype(_TYPES[kind]).tobytes())
+        header[name] = {"dtype": kind, "shape": array.shape, "data_offsets": [at, at := at + len(parts[-1])]}
     text = json.dumps(header, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)
     write_bytes(path, len(text).to_bytes(8, "little") + text + b"".join(parts))
