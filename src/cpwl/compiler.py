@@ -285,14 +285,17 @@ class _Job:
     def within(self, tolerance: list[Fraction], start: Compiled) -> Compiled:
         """The smallest network found that is within the tolerance, has a proof if one is wanted, and is smaller than
         the one to start with."""
-        task, tried = Task(start.network, [], self.train, self._network), list[tuple[str, int, float]]()
+        task, tried = (
+            Task(start.network, [], self.train, lambda q: self._coarser(q).network),
+            list[tuple[str, int, float]](),
+        )
         good: list[tuple[Compiled, _Proposal]] = []
         short = self.options.minimize == "bytes"
         aim = [self._aim(e) * (_FOR_WEIGHTS if short else 1) for e in tolerance]
         for source in sources(train=self.train, short=short) if max(tolerance) else ():
             for proposal in source(self.p, aim, task):
                 made = self._made(proposal)
-                size = weight_bytes if source is shorter else _neurons
+                size = weight_bytes if source is shorter else lambda network: network.sizes.neurons
                 if made is None or size(made.network) >= size(task.best):
                     continue
                 share, point = self._share(made, proposal, tolerance)
@@ -338,9 +341,6 @@ class _Job:
     def _coarser(self, q: CPWL) -> Compiled:
         many = self.construction == "auto" and q.num_pieces > _FEW and self.p.dim > 1
         return self.compiled(q, None, _FOR_GRIDS if many else ())
-
-    def _network(self, q: CPWL) -> Network:
-        return self._coarser(q).network
 
     def _proved(self, made: Compiled, proposal: _Proposal | None, tolerance: list[Fraction]) -> Compiled | None:
         """The network with its proof, or that of another construction that has one; None if there is none."""
@@ -463,10 +463,6 @@ class _Job:
     ) -> Compiled:
         """The result, with how near it is."""
         return replace(made, within=Within(tuple(tolerance), far, name, self.equal.sizes.neurons, tuple(tried)))
-
-
-def _neurons(network: Network) -> int:
-    return network.sizes.neurons
 
 
 def _pays(moved: _Compilation, plain: _Compilation) -> bool:

@@ -91,7 +91,8 @@ class Certificate:
     domain: str = ""
 
     def __repr__(self) -> str:
-        return f"Certificate({self.statement if self.proved else _short(self.reason)})"
+        reason = self.reason if len(self.reason) <= 100 else f"{self.reason[:97]}..."
+        return f"Certificate({self.statement if self.proved else reason})"
 
     def _repr_html_(self) -> str:
         """What was proved, and how, for notebooks."""
@@ -169,10 +170,6 @@ class Certificate:
         """
         check_path(path, "Certificate.save")
         write_text(path, self.text)
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 100 else f"{text[:97]}..."
 
 
 _FEW = 20_000  # pieces of which constructions are tried only to see if they gave a network

@@ -9,7 +9,6 @@ from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from onnx import TensorProto
 from scipy.sparse import csr_array
 
@@ -126,10 +125,8 @@ def _broadcast(node: Node) -> tuple[int, ...]:
 def _sum(a: Value, b: Value) -> Value:
     if isinstance(a, Tensor):
         return a.plus(b if isinstance(b, Tensor) else reals(b))
-    return b.plus(reals(a)) if isinstance(b, Tensor) else _exact_sum(a, b)
-
-
-def _exact_sum(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+    if isinstance(b, Tensor):
+        return b.plus(reals(a))
     return np.asarray(fraction_array(reals(a)) + fraction_array(reals(b)))
 
 

@@ -173,7 +173,9 @@ def to_onnx(
     if batch is not None and not (isinstance(batch, str) and batch):
         raise InputError(f'`batch` must be None or the name of a dimension such as "N", not {type(batch).__name__}')
     if integers is not None:
-        write_bytes(path, _model(*_integer(integers), batch, {**_checked(metadata), **_integer_notes(integers)}))
+        notes = _checked(metadata) | {"cpwl.inputs": f"{integers.format}: integers of {integers.bits} bits"}
+        notes |= {"cpwl.outputs.divided_by": ", ".join(map(str, integers.scales[-1]))}
+        write_bytes(path, _model(*_integer(integers), batch, notes))
         return
     half = "float16" in network.evaluated_in
     if dtype == "float16" and not half:
@@ -262,7 +264,8 @@ def _layers(network: Network, dtype: str, kind: int, split: Sequence[bool]) -> t
             tensors.append(_tensor(f"W_{name}", part.weight.astype(dtype), kind))
             tensors.append(_tensor(f"b_{name}", part.bias.astype(dtype), kind))
             outputs.append(after if part.columns is None else f"P_{name}")
-            nodes.append(_gemm(name, [read, f"W_{name}", f"b_{name}"], outputs[-1]))
+            operands, plain = [read, f"W_{name}", f"b_{name}"], {"alpha": 1.0, "beta": 1.0, "transB": 1}
+            nodes.append(helper.make_node("Gemm", operands, [outputs[-1]], f"Gemm_{name}", **plain))
         if parts[0].columns is not None:
             nodes.append(helper.make_node("Concat", outputs, [after], f"Concat_{i}", axis=1))
         if not last:
@@ -345,15 +348,6 @@ def _bytes_of(
         )
     nodes[-1].output[0] = f"P_{i}"
     return nodes, tensors
-
-
-def _integer_notes(network: IntegerNetwork) -> dict[str, str]:
-    scales = ", ".join(map(str, network.scales[-1]))
-    return {"cpwl.inputs": f"{network.format}: integers of {network.bits} bits", "cpwl.outputs.divided_by": scales}
-
-
-def _gemm(name: str, inputs: list[str], after: str) -> Any:
-    return helper.make_node("Gemm", inputs, [after], f"Gemm_{name}", alpha=1.0, beta=1.0, transB=1)
 
 
 def _tensor(name: str, array: NDArray[Any], kind: int) -> onnx.TensorProto:

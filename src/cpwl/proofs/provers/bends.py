@@ -134,14 +134,13 @@ def role_documents(
 ) -> list[list[dict[str, Any]]]:
     """The roles as a proof writes them: of gates with a vector everywhere, of others within rows of the domain."""
     return [
-        [_document(role, vector, within) for role, vector in zip(layer, some, strict=True)]
+        [
+            {role.kind: role.side if role.kind == "gate" else True}
+            | ({"within": list(within)} if vector is None else {"along": vector})
+            for role, vector in zip(layer, some, strict=True)
+        ]
         for layer, some in zip(roles, vectors, strict=True)
     ]
-
-
-def _document(role: Role, vector: list[int] | None, within: Sequence[int]) -> dict[str, Any]:
-    where = {"within": list(within)} if vector is None else {"along": vector}
-    return {role.kind: role.side if role.kind == "gate" else True} | where
 
 
 @dataclass(frozen=True, slots=True, eq=False)

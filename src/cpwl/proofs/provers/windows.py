@@ -85,7 +85,8 @@ def _sides(layers: Layers) -> list[list[list[int]]]:
     groups = _groups(above[-1]) if above else _by_factors(layers[-1], len(layers[-2]))
     sides = [[group] for group in groups]
     for rows in reversed(above):
-        sides = [[below for group in side for below in _below(rows, group)] for side in sides]
+        # What a group compares or carries, in the layer below.
+        sides = [[sorted(j for j, v in rows[k].items() if v > 0) for group in side for k in group] for side in sides]
     return sides
 
 
@@ -105,12 +106,6 @@ def _by_factors(outputs: Forms, width: int) -> list[list[int]]:
     for j in range(width):
         factors.setdefault(tuple(form.get(j, 0) for form in outputs), []).append(j)
     return list(factors.values())
-
-
-def _below(rows: Forms, group: list[int]) -> Iterator[list[int]]:
-    """What a group compares or carries, in the layer below."""
-    for k in group:
-        yield sorted(j for j, v in rows[k].items() if v > 0)
 
 
 def _corners(p: CPWL) -> tuple[NDArray[Any], list[NDArray[np.int64]]]:

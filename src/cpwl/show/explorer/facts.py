@@ -91,18 +91,14 @@ def examine(
     check_argument(first, (CPWL, Network), "report")
     if second is not None:
         check_argument(second, (CPWL, Network), "report")
-        _check_sizes(first, second)
+        for what in ("inputs", "outputs"):
+            a, b = getattr(first, what), getattr(second, what)
+            if a != b:
+                raise InputError(f"the first has {a} {what} and the second {b}: they cannot be compared")
     look = _Look(box, prove, progress)
     if second is None:
         return look.one(first, names[0])
     return look.pair(first, second, names)
-
-
-def _check_sizes(first: CPWL | Network, second: CPWL | Network) -> None:
-    for what in ("inputs", "outputs"):
-        a, b = getattr(first, what), getattr(second, what)
-        if a != b:
-            raise InputError(f"the first has {a} {what} and the second {b}: they cannot be compared")
 
 
 class _Look:
