@@ -165,10 +165,12 @@ def check_places(grid: Grid, layers: Layers) -> Layers:
     even = all(b - a == axis[1] - axis[0] for axis in grid.axes for a, b in pairwise(axis))
     need(len(layers) > (1 if even else 2), "network", "it has too few layers")
     coordinate = {i: c for c, i in enumerate(grid.order)}
+    knots = [(coordinate[i], grid.axes[coordinate[i]]) for i in range(n)]  # the inputs themselves
     if not even:
         knots = [front_neuron(grid, coordinate, k, form, n) for k, form in enumerate(layers[0])]
-        return hinges(grid, layers[1], lambda form: at_places(form, grid, knots), layers[2:])
-    return hinges(grid, layers[0], lambda form: affine_at_places(form, grid, n), layers[1:])
+        layers = layers[1:]
+    check_hinges(grid, layers[0], knots)
+    return layers[1:]
 
 
 def front_neuron(grid: Grid, coordinate: dict[int, int], k: int, form: Form, n: int) -> tuple[int, list[Any]]:
@@ -193,26 +195,20 @@ def at_places(form: Form, grid: Grid, knots: list[tuple[int, list[Any]]]) -> tup
     return values, Fraction(form.get(len(knots), 0))
 
 
-def affine_at_places(form: Form, grid: Grid, n: int) -> tuple[list[list[Fraction]], Fraction]:
-    values = [[form.get(i, 0) * x for x in axis] for i, axis in zip(grid.order, grid.axes, strict=True)]
-    return values, Fraction(form.get(n, 0))
-
-
-def hinges(grid: Grid, layer: Forms, values_of: Any, rest: Layers) -> Layers:
+def check_hinges(grid: Grid, layer: Forms, knots: list[tuple[int, list[Any]]]) -> None:
     """Each neuron reads ``w_c - j`` or ``j - w_c``: it changes by that much from place to place, on every axis."""
     wanted = list(hinge_list(grid))
     need(len(layer) == len(wanted), "hinges", f"there are {len(layer)}, and not {len(wanted)}")
     last = len(grid.axes) - 1
     for k, (form, (c, sign, j)) in enumerate(zip(layer, wanted, strict=True)):
         spend(sum(map(len, grid.axes)) * 4, "hinges")
-        values, constant = values_of(form)
+        values, constant = at_places(form, grid, knots)
         for i, line in enumerate(values):
             slope = sign if i == last else -sign if i == c - 1 else 0
             steady = all(b - a == slope for a, b in pairwise(line))
             need(steady, f"hinge {k}", f"it does not follow axis {i} as it should")
         start = sum((line[0] for line in values), constant)
         need(start == -sign * j, f"hinge {k}", "it bends at another place")
-    return rest
 
 
 def hinge_list(grid: Grid) -> Iterator[tuple[int, int, int]]:
