@@ -36,9 +36,8 @@ import numpy as np
 import cpwl
 from c_code import slowest
 from cpwl.documents.read import read_json
-from cpwl.mpqp.critical import critical_region
 from cpwl.mpqp.explore import explore
-from cpwl.mpqp.program import Program
+from cpwl.mpqp.program import Program, critical_region
 
 FILE = Path(__file__).with_name("mpc.json")
 ALGORITHMS = ("combinatorial", "geometric", "graph", "combinatorial_graph")

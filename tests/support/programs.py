@@ -12,8 +12,7 @@ from flint import fmpq, fmpq_mat
 
 from cpwl.function.make import polyhedra_from_integers
 from cpwl.geometry.probe import Probe
-from cpwl.mpqp.critical import critical_region
-from cpwl.mpqp.program import Program
+from cpwl.mpqp.program import Program, critical_region
 
 SQUARE = [[1, 0], [-1, 0], [0, 1], [0, -1]]
 BOX = {"A_t": SQUARE, "b_t": [4] * 4}

@@ -26,10 +26,18 @@ from cpwl.geometry.generators import generators
 from cpwl.geometry.linear_program import LinearProgram
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
 from cpwl.geometry.probe import Probe
-from cpwl.mpqp.critical import CriticalRegion, allowed, critical_region, integer_law
 from cpwl.mpqp.explore import explore
 from cpwl.mpqp.plan import Plan, mpc
-from cpwl.mpqp.program import CONSTANTS, NAMES, Program, half_spaces
+from cpwl.mpqp.program import (
+    CONSTANTS,
+    NAMES,
+    CriticalRegion,
+    Program,
+    allowed,
+    critical_region,
+    half_spaces,
+    integer_law,
+)
 from cpwl.mpqp.solve import check_program, chosen_outputs, law_of, optimum_at, value_on
 
 # The optimal value of a linear program as a function of its parameters.

@@ -45,8 +45,7 @@ from cpwl.geometry.cells import cell_of
 from cpwl.geometry.generators import corners_of, generators
 from cpwl.geometry.linear_program import LinearProgram
 from cpwl.geometry.probe import Probe
-from cpwl.mpqp.critical import CriticalRegion, critical_region, integer_law, solve_kkt
-from cpwl.mpqp.program import Program, beside
+from cpwl.mpqp.program import CriticalRegion, Program, beside, critical_region, integer_law, solve_kkt
 from cpwl.progress import Progress
 from cpwl.regions.tiles import Journal
 

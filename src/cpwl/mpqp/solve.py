@@ -23,9 +23,8 @@ from cpwl.function.make import polyhedra_from_integers
 from cpwl.function.parts import Known, Laws, Parts
 from cpwl.geometry.linear_program import LinearProgram
 from cpwl.geometry.polyhedra import Polyhedron
-from cpwl.mpqp.critical import conic_basis, critical_region, integer_law
 from cpwl.mpqp.explore import Edge, Region, corners, explore
-from cpwl.mpqp.program import Program, beside, half_spaces
+from cpwl.mpqp.program import Program, beside, conic_basis, critical_region, half_spaces, integer_law
 from cpwl.progress import Shown, shows_progress
 from cpwl.regions.tiles import Journal
 

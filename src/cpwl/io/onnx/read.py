@@ -17,8 +17,18 @@ from onnx.external_data_helper import load_external_data_for_model, uses_externa
 from cpwl.doors import check_path, within_float64
 from cpwl.errors import InputError, LimitError, check_memory
 from cpwl.files import read_bytes
-from cpwl.io.onnx.node import FLOATS, Node, NodeError, Value, array_of, check_node, check_opset, reference, type_name
-from cpwl.io.onnx.operators import HANDLERS
+from cpwl.io.onnx.operators import (
+    FLOATS,
+    HANDLERS,
+    Node,
+    NodeError,
+    Value,
+    array_of,
+    check_node,
+    check_opset,
+    reference,
+    type_name,
+)
 from cpwl.network.network import Network, run_in
 from cpwl.network.program import Tape, Tensor, network_of
 
