@@ -235,7 +235,7 @@ def _check_types(kinds: Sequence[int | None], schema: defs.OpSchema) -> None:
             raise NodeError(f"has operand {i} of type {type_name(kind)}, which its operator does not take")
 
 
-# Handlers of operators that keep a tensor piecewise linear; first those on images and channels: convolution, pooling, normalization.
+# Handlers of operators that keep a tensor piecewise linear: on images and channels, then all others.
 
 
 def batch_normalization(node: Node) -> Value:
