@@ -1,4 +1,4 @@
-"""ONNX nodes with their operands, what ONNX itself computes for them, and the operators that we read, a handler each."""
+"""ONNX nodes with their operands, what ONNX itself computes for them, and a handler for each operator that we read."""
 
 from __future__ import annotations
 

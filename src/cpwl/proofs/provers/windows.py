@@ -14,43 +14,28 @@ from operator import mul
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cpwl.exact.rational import fraction_array
-from cpwl.function.cpwl import CPWL
-from cpwl.network.network import Network, exact_layers
+from cpwl.network.network import Network
 from cpwl.proofs.entries import NotRecognised
 from cpwl.proofs.question import Proposal, Question, places_of, proof_head
 from cpwl_check.cones import piece_cone
 from cpwl_check.multiplexed import Index, read_slots, read_tiles
-from cpwl_check.pieces import Forms, Layers, half_space, over_one
+from cpwl_check.pieces import Forms, Layers, half_space
 from cpwl_check.windows import read_clamps, read_knots, read_second
 
 _CLOSE = 1e-9  # of the size of the terms: what is nearer to the largest is looked at exactly
 _PARTS = 30  # cuts one inside the other
-_BLOCK = 2**22  # activations held at once
 
 
 def propose_windows(question: Question) -> Iterator[Proposal]:
     """The one proposal for a network of windows; `NotRecognised` for other networks."""
-    network, p = question.network, question.p
-    if len(network.layers) < 4:
+    if len(question.network.layers) < 4:
         raise NotRecognised("windows have three hidden layers or more")
-    if _has_tiles(network):
+    if _has_tiles(question.network):
         raise NotRecognised("these windows are multiplexed")
     sides = _sides(question.layers)
-    places, corners = _corners(p)
-    middles = np.array([places[own].sum(axis=0) / len(own) for own in corners], dtype=object)
-    members = [sorted(k for own in side for k in own) for side in sides]
-    named = np.stack([_largest(network, middles, own) for own in members], axis=1)
-    entries: list[Any] = named.tolist()
-    bent = _bent(network, places, corners, middles, named, members)
-    if len(bent):
-        cutter = _Clamps(question, members)
-        for j in bent.tolist():
-            entries[j] = cutter.parts(j)
-    document = proof_head("windows", p.dim) | {"sides": sides, "pieces": entries}
-    yield Proposal(Fraction(0), document)
+    yield _Clamps(question, sides).proposal("windows", sides)
 
 
 def _has_tiles(network: Network) -> bool:
@@ -65,16 +50,10 @@ def _has_tiles(network: Network) -> bool:
 
 def propose_multiplexed(question: Question) -> Iterator[Proposal]:
     """The one proposal for a network of multiplexed windows; `NotRecognised` for other networks."""
-    network, p = question.network, question.p
-    if len(network.layers) < 4 or not _has_tiles(network):
+    if len(question.network.layers) < 4 or not _has_tiles(question.network):
         raise NotRecognised("no layer has the neurons of tiles")
     sides = _sides(question.layers)
-    tiles = _Tiles(question, sides)
-    places, corners = _corners(p)
-    whole = [[*over_one([*x, Fraction(1)])[0]] for x in places.tolist()]
-    most = [[tiles.value(s, x) for x in whole] for s in range(len(sides))]
-    entries = [tiles.entry(j, own.tolist(), whole, most) for j, own in enumerate(corners)]
-    yield Proposal(Fraction(0), proof_head("multiplexed", p.dim) | {"sides": sides, "pieces": entries})
+    yield _Tiles(question, sides).proposal("multiplexed", sides)
 
 
 def _sides(layers: Layers) -> list[list[list[int]]]:
@@ -108,82 +87,39 @@ def _by_factors(outputs: Forms, width: int) -> list[list[int]]:
     return list(factors.values())
 
 
-def _corners(p: CPWL) -> tuple[NDArray[Any], list[NDArray[np.int64]]]:
-    """All corners, exactly, and the numbers of each piece's."""
-    places, corners = places_of(p)
-    if (places[:, -1] == 0).any():
-        raise NotRecognised("a piece is not bounded")
-    return fraction_array(places[:, :-1]) / places[:, -1:], corners
-
-
-def _bent(
-    network: Network,
-    places: NDArray[Any],
-    corners: list[NDArray[np.int64]],
-    middles: NDArray[Any],
-    named: NDArray[np.int64],
-    members: list[list[int]],
-) -> NDArray[np.int64]:
-    """Pieces on which the named clamp seems not to be affine, or not to be the largest at all corners.
-
-    A convex function is affine iff in the middle it is the mean of its values at the corners.
-    """
-    count = np.array([len(own) for own in corners])
-    owner, vertex = np.repeat(np.arange(len(corners)), count), np.concatenate(corners)
-    first = np.concatenate([[0], np.cumsum(count)[:-1]])
-    x, y = places.astype(np.float64), middles.astype(np.float64)
-    most, at = _reads(network, x, [named[owner, s] for s in range(len(members))], vertex, members)
-    _, inside = _reads(network, y, list(named.T), np.arange(len(y)), members)
-    off, off_inside = _taken_off(network, x), _taken_off(network, y)
-    wrong = np.zeros(len(corners), dtype=bool)
-    for s in range(len(members)):
-        size = _CLOSE * float(np.abs(most[s]).max() + np.abs(off).max())
-        np.logical_or.at(wrong, owner, at[s] < most[s][vertex] - size)
-        mean = np.add.reduceat(at[s] - off[vertex], first) / count
-        wrong |= np.abs(inside[s] - off_inside - mean) > size
-    return np.flatnonzero(wrong)
-
-
-def _taken_off(network: Network, points: NDArray[np.float64]) -> NDArray[np.float64]:
-    """What the clamps take off, up to sign and an affine function: the first one without its hinges."""
-    (one, shift), (two, constant), (three, _) = network.layers[:3]
-    value = np.maximum(one @ points.T + shift[:, None], 0.0)
-    carries = (np.diff(two.indptr) == 1) & (constant == 0)
-    value = np.where(carries[:, None], two @ value, 0.0)
-    return np.asarray((three[[0]] @ value)[0], dtype=np.float64)
-
-
-def _reads(
-    network: Network,
-    points: NDArray[np.float64],
-    chosen: list[NDArray[np.int64]],
-    at: NDArray[np.int64],
-    members: list[list[int]],
-) -> tuple[list[NDArray[np.float64]], list[NDArray[np.float64]]]:
-    """For each side: what the largest clamp reads at every point, and what chosen clamps read at some of them."""
-    most = [np.empty(len(points)) for _ in members]
-    found = [np.empty(len(at)) for _ in members]
-    weight, bias = network.layers[2]
-    step = max(1, _BLOCK // len(bias))
-    for start in range(0, len(points), step):
-        value = points[start : start + step].T
-        for first, constant in network.layers[:2]:
-            value = np.maximum(first @ value + constant[:, None], 0.0)
-        reads = weight @ value + bias[:, None]
-        here = np.flatnonzero((at >= start) & (at < start + step))
-        for s, own in enumerate(members):
-            most[s][start : start + step] = reads[own].max(axis=0)
-            found[s][here] = reads[chosen[s][here], at[here] - start]
-    return most, found
-
-
 class Cutter:
-    """Cuts a piece into parts on which one neuron of each side is affine and the largest, in integers."""
+    """Names a neuron of each side on every piece, or on its parts: it is affine there and the largest, in integers."""
 
-    n: int
-    pieces: list[Any]
     members: list[Any]
     """Of each side what `active` is asked for."""
+
+    def __init__(self, question: Question) -> None:
+        places, self.corners = places_of(question.p)
+        if (places[:, -1] == 0).any():
+            raise NotRecognised("a piece is not bounded")
+        self.n, self.pieces = question.p.dim, question.law.pieces
+        self.places: list[list[int]] = places.tolist()
+        points = fraction_array(places[:, :-1]) / places[:, -1:]
+        self.low, self.high = points.min(axis=0).tolist(), points.max(axis=0).tolist()
+
+    def proposal(self, kind: str, sides: list[list[list[int]]]) -> Proposal:
+        """The proof, with an entry for each piece."""
+        most = [[self._value(*self.active(own, x)[1:], x) for x in self.places] for own in self.members]
+        entries = [self._of_piece(j, own.tolist(), most) for j, own in enumerate(self.corners)]
+        return Proposal(Fraction(0), proof_head(kind, self.n) | {"sides": sides, "pieces": entries})
+
+    def _value(self, law: list[int], scale: int, x: list[int]) -> Fraction:
+        return Fraction(sum(map(mul, law, x)), scale * x[-1])
+
+    def _of_piece(self, j: int, own: list[int], most: list[list[Fraction]]) -> Any:
+        """The entry of a piece: names, if their laws in its middle are the largest at its corners; or parts."""
+        names = []
+        for s, members in enumerate(self.members):
+            name, law, scale = self.active(members, middle([self.places[v] for v in own]))
+            if any(self._value(law, scale, self.places[v]) < most[s][v] for v in own):
+                return self._entry(piece_cone(self.pieces[j], self.n), _PARTS)
+            names.append(name)
+        return names
 
     def active(self, own: Any, x: list[int]) -> tuple[int, list[int], int]:
         """The largest neuron at a point, its law there, and the denominator."""
@@ -192,10 +128,6 @@ class Cutter:
     def law(self, k: int, x: list[int], /) -> list[int]:
         """The law of a neuron at a point."""
         raise NotImplementedError
-
-    def parts(self, j: int) -> Any:
-        """The entry of a piece."""
-        return self._entry(piece_cone(self.pieces[j], self.n), _PARTS)
 
     def _entry(self, cone: Any, depth: int) -> Any:
         ends = [g for g in cone.generators() if g[-1]]
@@ -236,17 +168,27 @@ def middle(ends: list[list[int]]) -> list[int]:
 
 
 class _Clamps(Cutter):
-    def __init__(self, question: Question, members: list[list[int]]) -> None:
-        law, layers = question.law, question.layers
-        places, _ = _corners(question.p)
-        low, high = places.min(axis=0).tolist(), places.max(axis=0).tolist()
-        knots = read_knots(layers[0], law.n)
-        second = read_second(layers[1], knots, low, high)
-        self.clamps, _ = read_clamps(layers[2], second, knots, low, high)
-        self.members, self.n, self.pieces = members, law.n, law.pieces
+    """Clamps: floats propose those that may be the largest, integers decide."""
 
-    def active(self, own: list[int], x: list[int]) -> tuple[int, list[int], int]:
-        k = max(own, key=lambda k: Fraction(self.clamps[k].at(x), self.clamps[k].scale))
+    def __init__(self, question: Question, sides: list[list[list[int]]]) -> None:
+        super().__init__(question)
+        layers, ends = question.layers, (self.low, self.high)
+        knots = read_knots(layers[0], self.n)
+        self.clamps, _ = read_clamps(layers[2], read_second(layers[1], knots, *ends), knots, *ends)
+        self.first, (weight, bias) = question.network.layers[:2], question.network.layers[2]
+        self.members = []
+        for side in sides:
+            own = sorted(k for group in side for k in group)
+            self.members.append((own, weight[own], abs(weight[own]), bias[own]))
+
+    def active(self, own: Any, x: list[int]) -> tuple[int, list[int], int]:
+        names, weight, sizes, bias = own
+        value = np.array([v / x[-1] for v in x[:-1]])
+        for first, constant in self.first:
+            value = np.maximum(first @ value + constant, 0.0)
+        reads, doubt = weight @ value + bias, _CLOSE * (sizes @ value + np.abs(bias))
+        near = np.flatnonzero(reads + doubt >= (reads - doubt).max())
+        k = max((names[i] for i in near), key=lambda k: Fraction(self.clamps[k].at(x), self.clamps[k].scale))
         return k, self.law(k, x), self.clamps[k].scale
 
     def law(self, k: int, x: list[int], /) -> list[int]:
@@ -262,11 +204,10 @@ class _Tiles(Cutter):
     """Laws of slots in tiles; a name is the number of the tile times the number of neurons, plus that of the neuron."""
 
     def __init__(self, question: Question, sides: list[list[list[int]]]) -> None:
-        law, layers = question.law, question.layers
-        places, _ = _corners(question.p)
-        low, high = places.min(axis=0).tolist(), places.max(axis=0).tolist()
-        self.count, self.n, self.pieces = len(layers[2]), law.n, law.pieces
-        self.tiles = read_tiles(layers[1], read_knots(layers[0], law.n), low, high)
+        super().__init__(question)
+        layers = question.layers
+        self.count = len(layers[2])
+        self.tiles = read_tiles(layers[1], read_knots(layers[0], self.n), self.low, self.high)
         self.index = Index([[(a - 1, b + 1) for a, b in tile.ends] for tile in self.tiles])
         self.laws = [read_slots(layers[2], side, self.tiles).laws for side in sides]
         self.members = list(range(len(sides)))
@@ -287,52 +228,3 @@ class _Tiles(Cutter):
     def law(self, k: int, _: list[int], /) -> list[int]:
         t, slot = divmod(k, self.count)
         return next(own[t][slot][0] for own in self.laws if slot in own[t])
-
-    def value(self, side: int, x: list[int]) -> Fraction:
-        """The largest law at a place."""
-        _, law, scale = self.active(side, x)
-        return Fraction(sum(map(mul, law, x)), scale * x[-1])
-
-    def entry(self, j: int, own: list[int], places: list[list[int]], most: list[list[Fraction]]) -> Any:
-        """The entry of a piece: names, where its laws in the middle are the largest at the corners, or parts."""
-        names = []
-        for s in self.members:
-            name, law, scale = self.active(s, middle([places[v] for v in own]))
-            if any(Fraction(sum(map(mul, law, places[v])), scale * places[v][-1]) < most[s][v] for v in own):
-                return self.parts(j)
-            names.append(name)
-        return names
-
-
-def _largest(network: Network, points: NDArray[Any], own: list[int]) -> NDArray[np.int64]:
-    """At each point the clamp that reads most: floats propose, rationals decide what is close."""
-    result = np.empty(len(points), dtype=np.int64)
-    x = points.astype(np.float64).T
-    step = max(1, _BLOCK // max(1, len(own)))
-    weight, bias = network.layers[2]
-    weight, bias = weight[own], bias[own]
-    for start in range(0, len(points), step):
-        value = x[:, start : start + step]
-        for first, constant in network.layers[:2]:
-            value = np.maximum(first @ value + constant[:, None], 0.0)
-        reads = weight @ value + bias[:, None]
-        size = abs(weight) @ value + np.abs(bias)[:, None]
-        best = np.argmax(reads, axis=0)
-        columns = np.arange(reads.shape[1])
-        result[start : start + step] = np.array(own)[best]
-        close = reads >= reads[best, columns] - _CLOSE * (size + size[best, columns])
-        for column in np.flatnonzero(close.sum(axis=0) > 1):
-            several = [own[k] for k in np.flatnonzero(close[:, column])]
-            result[start + column] = _exactly(network, points[start + column], several)
-    return result
-
-
-def _exactly(network: Network, point: NDArray[Any], several: list[int]) -> int:
-    """The clamp, of several, that reads most."""
-    value = point
-    layers = exact_layers(network)
-    zero = Fraction(0)
-    for weight, bias in layers[:2]:
-        value = np.array([max(zero, v) for v in weight @ value + bias], dtype=object)
-    reads = layers[2][0].take_rows(several) @ value + layers[2][1][several]
-    return several[int(np.argmax(reads))]
