@@ -125,7 +125,7 @@ def test_mistakes_are_one_sentence(tmp_path, monkeypatch, capsys):
         cpwl.io.to_vnnlib(small(), "bench")
     with pytest.raises(LimitError, match="more than 2 regions"):
         cpwl.io.to_vnnlib(small(), "bench", box=(-1, 1), max_regions=2)
-    with pytest.raises(InputError, match="cannot be compared"):
+    with pytest.raises(InputError, match=r"the first maps R\^2 to R\^2, the second R\^2 to R\^1"):
         cpwl.io.to_vnnlib(small(), "bench", box=(-1, 1), against=small(0, (2, 3, 1)))
     assert main(["vnnlib", "net.json", "-o", "bench"]) == 65
     assert main(["vnnlib", "net.json", "-o", "net.json", "--box", "-1", "1"]) == 65
