@@ -289,9 +289,16 @@ def on_files(files: Files, config: Any) -> Files:
 def on_post_page(output: str, page: Any, config: Any) -> str:  # noqa: ARG001 - what mkdocs calls it with
     """The theme would fetch a script for searching in files that were opened without a server; ours is here."""
     up = "../" * page.url.count("/")
+    output = re.sub(r"<code>([^<]*)</code>", unbroken, output)
     return re.sub(
         r'<script src="https://unpkg.com/[^"]*"></script>', f'<script src="{up}site/worker.js"></script>', output
     )
+
+
+def unbroken(code: re.Match[str]) -> str:
+    """Inline code whose options, such as ``--max-error``, stay on one line."""
+    marked = re.sub(r"(?<![\w-])--?[A-Za-z][\w-]*", r'<span class="option">\g<0></span>', code[1])
+    return f"<code>{marked}</code>"
 
 
 def on_post_template(output_content: str, template_name: str, config: Any) -> str:  # noqa: ARG001 - as above

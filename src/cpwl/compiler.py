@@ -95,13 +95,14 @@ def compile(
     p
         The function.
     construction
-        The construction; "auto" plans all that apply and builds the best.
+        The construction, such as "gates" or "lattice" (docs/auto.md lists them); "auto" plans all that apply and builds
+        the best.
     minimize
-        The size that "auto" minimizes among the constructions that are accurate enough. "bytes", with `within`, also
-        uses the tolerance for shorter weights: int8 or int16 times a power of two, or float32. Distance and proof are
-        about these numbers, and `to_c` stores them as short integers.
+        The size that "auto" minimizes among the constructions that are accurate enough: "neurons", "depth", "width",
+        "nonzeros" or "bytes". "bytes", with `within`, also uses the tolerance for shorter weights: int8 or int16 times
+        a power of two, or float32. Distance and proof hold for these numbers; `to_c` stores them as short integers.
     precision
-        The arithmetic in which the network will be evaluated.
+        The arithmetic in which the network will be evaluated: "float64", "float32" or "exact".
     max_error
         The largest error allowed, relative to the range of `p`. It limits the predicted rounding error in `precision`,
         and the total error against the data, measured at sample points. Default: 1e-9 (1e-5 in float32), or the
@@ -115,7 +116,7 @@ def compile(
         Prove the result (`cpwl.certify`). "auto" tries all constructions, the smallest first, until one is proved; if
         none is, `Compiled.reason` says which were tried.
     weights
-        The weights to prove: the exact ones, or those of a file, rounded to this type. "int16" and
+        The weights to prove: "exact", or rounded as in a file, "float64" or "float32". "int16" and
         "int8" ask for a network of integers (`Compiled.integer`) that is exact for every input of a fixed-point format
         and whose sums do not overflow. Where no network equal to `p` has such weights, they are rounded. "float16"
         rounds weights and bounds the error of float16 arithmetic. These three are always proved: `Compiled.within` has
@@ -234,8 +235,8 @@ class _Job:
             rough = even is not None and check and is_rough_table(p)
             if rough and not limit:
                 raise InputError(
-                    'no error is allowed by precision="exact", but this table is a function only with the rounding of '
-                    "its points undone (see `p.doctor()`): give exact points, or `p.snap(even=True).function`"
+                    'precision="exact" allows no error, but the rounded points of this table do not define a function '
+                    "(see `p.doctor()`): give exact points, or compile `p.snap(even=True).function`"
                 )
             plain = _Compilation(analysis, self.construction, told=self.told, box=box, among=among)
             if even is not None and limit and (rough or self.construction == "auto"):

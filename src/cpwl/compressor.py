@@ -45,9 +45,9 @@ class Compressed:
     before: Sizes
     after: Sizes
     method: str
-    """How it was made: "simplify", "fold neurons that never bend", "extract and compile", or "unchanged"."""
+    """The method: "simplify", "fold neurons that never bend", "extract and compile", or "unchanged"."""
     certificate: Certificate | None = None
-    """The proof as a document that the stand-alone checker accepted, where that was asked for."""
+    """The proof that the stand-alone checker accepted, with ``certify=True``."""
 
 
 @shows_progress

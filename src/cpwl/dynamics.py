@@ -87,7 +87,7 @@ def closed_loop(
     controller
         The law `u`, a function R^n -> R^m or a network.
     domain, box
-        Where to look at it: ``A x <= b`` or ``(low, high)``; everywhere the law is defined if neither is given. A
+        The set of states: ``A x <= b`` or ``(low, high)``; the domain of the law if neither is given. A
         network is defined everywhere, and takes neither.
     offset
         The vector `c`; zero if it is not given.
@@ -172,7 +172,7 @@ class Decrease:
     point: Point
     """Where it is attained."""
     margin: Fraction = Fraction(0)
-    """By how much it may rise, for systems whose numbers were rounded."""
+    """The increase that is allowed, for systems with rounded numbers."""
 
     def __bool__(self) -> bool:
         return self.largest <= self.margin
@@ -317,7 +317,7 @@ class SublevelSet:
     point: Point | None = None
     """A point of the set that leaves it."""
     value: Point | None = None
-    """Where it goes."""
+    """Its image."""
 
     def __bool__(self) -> bool:
         return self.holds
@@ -392,7 +392,7 @@ class LoopReport:
 
     loop: CPWL
     feasible: Invariance
-    """Whether the loop never leaves the set: the law is then defined for ever."""
+    """Whether the loop never leaves the set; the law is then defined in all future steps."""
     rests: bool
     """Whether the origin is an equilibrium."""
     falls: Decrease | None
@@ -457,7 +457,7 @@ def loop_report(
     """
     loop = closed_loop(A, B, law)
     if not isinstance(loop, CPWL):
-        raise InputError("`law` must be a function; `cpwl.extract` makes one of a network")
+        raise InputError("`law` must be a function; `cpwl.extract` computes the function of a network")
     form = None if P is None else exact_matrix(_form(P, loop.dim, "`P` must be"))
     if form is not None and (negative_direction(form) is not None or fraction(rate) >= 1):
         raise InputError("`P` must be positive definite and `rate` less than 1: otherwise nothing converges")
@@ -474,7 +474,7 @@ def loop_report(
 def _check_plan(plan: Any, A: Any, B: Any, law: CPWL) -> None:
     """Refuse a plan of another plant, and a law that is not known to be the optimiser of its program."""
     if any((fraction_array(given) != own).any() for given, own in zip((A, B), plan.loop, strict=True)):
-        raise InputError("the plan is one of another plant: `plan.loop` has the matrices of its parameters")
+        raise InputError("the plan belongs to another plant: `plan.loop` has the matrices of its parameters")
     known = None if law.known is None else law.known.optimal
     if (
         known is None

@@ -93,17 +93,17 @@ class Invariance:
     holds: bool
     set: Polyhedron
     proof: tuple[Step, ...]
-    """One step for each cell; empty if the set is not kept."""
+    """One step for each cell; empty if the set is not invariant."""
     point: Point | None = None
     """A point of the set that leaves it."""
     value: Point | None = None
-    """Where it goes."""
+    """Its image."""
     excess: Fraction = Fraction(0)
-    """How far points leave the set, in the largest coordinate; negative if all stay inside by that much."""
+    """The largest distance of an image from the set, in one coordinate; negative if all images are inside."""
     margin: Fraction = Fraction(0)
-    """How far they may."""
+    """The excess that is allowed."""
     disturbance: Polyhedron | None = None
-    """What may be added to each step."""
+    """The polyhedron of disturbances that are added to each step."""
     pushes: tuple[tuple[Fraction, dict[int, Fraction]], ...] = ()
     """For each row of the set the largest value on the disturbances, and multipliers that prove it."""
 
@@ -247,7 +247,7 @@ class InvariantSet:
 
     parts: tuple[Polyhedron, ...]
     steps: int
-    """How many times something was cut away."""
+    """The number of iterations that removed a part of the set."""
     volume: Fraction
     proof: tuple[Step, ...]
     """Cells that fill the parts, each with the part that it is mapped into."""
@@ -293,7 +293,7 @@ def maximal_invariant(
     """The largest part of a bounded set that the map never leaves: the set ``A x <= b``, a box, or the domain of `f`.
 
     It is the largest *closed set that is the closure of its interior*, a union of polytopes. Smaller sets, such as an
-    equilibrium that repels, are not found. A set that is cut smaller for ever is a `LimitError` after `max_steps`.
+    equilibrium that repels, are not found. If the iteration does not end within `max_steps`, a `LimitError` is raised.
 
     >>> square = [[1, 0], [-1, 0], [0, 1], [0, -1]]
     >>> f = CPWL.from_pieces([square], [[1] * 4], [[["1/2", 1], [0, "1/2"]]], [[0, 0]])

@@ -422,7 +422,7 @@ def test_a_report_about_a_plan():
     assert not loop_report(*plant, law + 1, P=plan.P, domain=plan.terminal).rests
     with pytest.raises(InputError, match="axioms of a plan apply to its own law only"):
         loop_report(*plant, law * Fraction(99, 100), plan=plan)
-    with pytest.raises(InputError, match="one of another plant"):
+    with pytest.raises(InputError, match="belongs to another plant"):
         loop_report([[1, 1], [0, "0.9"]], plant[1], law, plan=plan)
     other = cpwl.mpc(*plant, Q=1, R="0.2", N=2, u=(-1, 1), x=(-5, 5))
     with pytest.raises(InputError, match="axioms of a plan apply to its own law only"):

@@ -210,7 +210,7 @@ DAMAGED = {
     ),
     "unknown opset": (lambda m: setattr(m.opset_import[0], "version", 99), "uses version 99 .* we know 1 to"),
     "opset 0": (lambda m: setattr(m.opset_import[0], "version", 0), "uses version 0"),
-    "two opsets": (lambda m: m.opset_import.append(helper.make_opsetid("", 12)), "says 2 times"),
+    "two opsets": (lambda m: m.opset_import.append(helper.make_opsetid("", 12)), "operators 2 times"),
     "functions": (
         lambda m: m.functions.append(
             helper.make_function("", "Relu", ["a"], ["b"], [node("Neg", ["a"], "b")], [helper.make_opsetid("", 13)])
@@ -246,11 +246,11 @@ def test_damaged_models_are_refused(tmp_path, case):
 
 
 WRAPPED = {
-    "Pow": ([10], [20], "int64 does not hold, such as 1e\\+20"),
-    "Mul": ([2**32], [2**32], "int64 does not hold"),
-    "Add": ([2**62], [2**62], "int64 does not hold"),
-    "Sub": ([-(2**62)], [2**62 + 1], "int64 does not hold"),
-    "Neg": ([-(2**63)], None, "int64 does not hold"),
+    "Pow": ([10], [20], "int64 cannot represent, such as 1e\\+20"),
+    "Mul": ([2**32], [2**32], "int64 cannot represent"),
+    "Add": ([2**62], [2**62], "int64 cannot represent"),
+    "Sub": ([-(2**62)], [2**62 + 1], "int64 cannot represent"),
+    "Neg": ([-(2**63)], None, "int64 cannot represent"),
 }
 
 

@@ -264,8 +264,8 @@ REFUSED = {
     "bounds the wrong way": ([node("Clip", ["X", "p", "z1"], "Y")], "min = 1.0 above max = 0.0"),
     "cast to integers": ([node("Cast", ["X"], "Y", to=TensorProto.INT64)], "casts to a type that is not floating"),
     "nothing reads the input": ([node("Neg", ["W"], "Y")], "`Y` does not depend on the input"),
-    "nothing gives the output": ([node("Relu", ["X"], "h")], "no node gives the output `Y`"),
-    "a tensor from nowhere": ([node("Add", ["X", "Q"], "Y")], "reads `Q`, which nothing before it gives"),
+    "nothing gives the output": ([node("Relu", ["X"], "h")], "no node computes the output `Y`"),
+    "a tensor from nowhere": ([node("Add", ["X", "Q"], "Y")], "reads `Q`, which no earlier node computes"),
     "kernel too large": (
         [node("Unsqueeze", ["X", "one"], "h"), node("Conv", ["h", "big"], "Y")],
         "does not fit into 2 entries",

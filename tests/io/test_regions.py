@@ -176,7 +176,7 @@ def test_matlab_files_that_are_refused(tmp_path):
     savemat(path, {"x": [1.0]}, do_compression=False)
     bomb = zlib.compress(bytes(10**8), 9)
     path.write_bytes(path.read_bytes()[:128] + (15).to_bytes(4, "little") + len(bomb).to_bytes(4, "little") + bomb)
-    with pytest.raises(LimitError, match="unfolds to far more"):
+    with pytest.raises(LimitError, match="expands to far more"):
         from_mat(path)
 
 
@@ -317,7 +317,7 @@ def test_format_73_that_is_refused(tmp_path):
     save73(path, {"x": [[1.0, 2]]})
     with h5py.File(path, "a") as file:
         file.create_dataset("A", shape=(10**5, 10**5), chunks=True, dtype="f8", fillvalue=1.0)
-    with pytest.raises(LimitError, match="unfolds to far more"):
+    with pytest.raises(LimitError, match="expands to far more"):
         from_mat(path)
     save73(path, {"x": [[1.0, 2]]})
     with h5py.File(path, "a") as file:

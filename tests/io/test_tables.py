@@ -138,7 +138,7 @@ def test_chosen_columns(tmp_path):
     for columns, message in (
         (["x", "g"], "no column 'g'; the first line is time, f, x, note"),
         ([0, 9], "no column 9"),
-        (["x", "x"], "'x' is asked for twice"),
+        (["x", "x"], "'x' is named twice"),
         ("xf", "`columns` must be a list"),
         ([], "`columns` must be a list"),
         (["x", "note"], "line 2"),

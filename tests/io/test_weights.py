@@ -155,7 +155,7 @@ def test_names_that_are_there_twice(tmp_path):
 def test_archives_that_unfold(tmp_path):
     """A small file of very many zeros, and one with an object in it, which would have to be run."""
     np.savez_compressed(tmp_path / "a.npz", **{"0.weight": np.zeros((10**4, 10**4), dtype=np.int8)})
-    with pytest.raises(LimitError, match="unfolds to"):
+    with pytest.raises(LimitError, match="expands to"):
         from_npz(tmp_path / "a.npz")
     np.savez(tmp_path / "b.npz", **{"0.weight": np.array([{}], dtype=object)})
     with pytest.raises(InputError, match="damaged"):

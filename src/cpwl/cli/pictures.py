@@ -49,7 +49,7 @@ def demo(
     told = table_text(
         demo_table(rows),
         "",
-        "What Algorithm 1 gives where it is wrong:",
+        "Values of Algorithm 1 where it is wrong:",
         *(f"  {line}" for line in failures(rows)),
         "",
         *NOTES,

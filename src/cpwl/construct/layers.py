@@ -49,7 +49,7 @@ _Rationals = NDArray[np.object_]
 def plan(analysis: Analysis) -> Plan:
     """The plan of the network with two hidden layers whose pieces these are.
 
-    Raises `ConstructionError` if they are not found to be those of one.
+    Raises `ConstructionError` if no such network is found.
 
     >>> p = CPWL.from_maxmin([[1, 1, 0], [-1, 1, 0], [0, 0, 0]], [[0], [1], [2]])  # s(|x| + y)
     >>> made = plan(Analysis(p)).build()

@@ -174,7 +174,7 @@ def equal(
         Stop after this many regions; `equal` is then None, unless a difference was found.
     checkpoint
         A folder that stores progress, for two networks: a search that was interrupted, even by ``kill -9``,
-        goes on from there.
+        continues from there.
     executor
         Any `concurrent.futures.Executor`, for tiles, cells of networks of many inputs, and pieces. The verdict
         does not depend on it.

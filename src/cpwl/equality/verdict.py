@@ -48,16 +48,16 @@ class Verdict:
 
     equal: bool | None
     witness: Point | None
-    """A rational point where they differ; where the gap is known and finite, one that attains it."""
+    """A rational point where they differ; it attains the gap if the gap is known and finite."""
     values: tuple[Point | None, Point | None]
-    """What both give at the witness, exactly; None for a function that is not defined there."""
+    """The exact values of both at the witness; None for a function that is not defined there."""
     gap: Fraction | float | None
     """The largest difference ``max |a - b|`` over the domain and all outputs, exactly; infinite if there is no bound;
     None if it was not computed."""
     regions: int
-    """On how many linear regions the two were compared."""
+    """The number of linear regions on which the two were compared."""
     reason: str
-    """How it was decided, or why it was not."""
+    """The method of the decision, or why there is none."""
 
     def __bool__(self) -> bool:
         return self.equal is True

@@ -66,7 +66,7 @@ class Report:
 
     findings: tuple[Finding, ...]
     function: Any = field(default=None, compare=False, repr=False)
-    """What was examined, where that is known: `plot` draws the findings on it."""
+    """The examined function, if it is known; `plot` draws the findings on it."""
 
     @classmethod
     def of(cls, findings: list[Finding]) -> Report:
@@ -187,11 +187,11 @@ class Extremum:
     point: Point
     ray: Point | None
     piece: int
-    """The piece of the function where it is."""
+    """The piece of the function that contains the point."""
     moved: float = 0.0
-    """For float data how far the exact function that was asked is from it, relative (`CPWL.snap`)."""
+    """For float data: the relative distance from the data to the exact function (`CPWL.snap`)."""
     complete: bool = True
-    """False: limits ended the search, and this is the best value that was seen."""
+    """False if a limit ended the search; the value is then the best one found."""
 
     def __str__(self) -> str:
         where = f"at x = {point_text(self.point)}" + ("" if self.complete else ", undecided: not all regions were seen")
@@ -238,10 +238,10 @@ class Lipschitz:
     norm: Any
     piece: int
     points: tuple[Point, Point]
-    """Two points of that piece for which it is attained; of several outputs in the Euclidean norm, `low` is."""
+    """Two points of that piece that attain it (for several outputs in the Euclidean norm: that attain `low`)."""
     moved: float = 0.0
     complete: bool = True
-    """False: limits ended the search, and only `low` is proved."""
+    """False if a limit ended the search; then only `low` is proved."""
 
     def __float__(self) -> float:
         return math.sqrt(self.square) if self.square is not None else float(self.high)
@@ -261,11 +261,11 @@ class Answer:
     holds: bool | None
     reason: str
     points: tuple[Point, ...] = ()
-    """What shows a no: points of the domain."""
+    """Points of the domain that prove a "no"."""
     values: tuple[Point, ...] = ()
     """The values of the function there."""
     slack: Fraction = Fraction(0)
-    """For float data: by how much a slope, or its change, speaks against a yes; within the tolerance of the data."""
+    """For float data: the largest slope, or change of slope, that was attributed to the noise of the data."""
     moved: float = 0.0
 
     def __bool__(self) -> bool:
@@ -304,7 +304,7 @@ class LevelSet:
 
     polyhedra: Polyhedra
     pieces: NDArray[np.int64]
-    """The piece that each polyhedron is in."""
+    """The piece that contains each polyhedron."""
     bodies: Bodies
 
     def __len__(self) -> int:

@@ -35,7 +35,7 @@ from cpwl.geometry.polyhedra import Facts, Polyhedra, Polyhedron, fact
 class CPWL:
     """A continuous function R^n -> R^m that is affine on each of finitely many polyhedra.
 
-    Made by one of the ``from_...`` constructors; held as arrays, never changed.
+    The ``from_...`` constructors make one. It holds arrays and is immutable.
 
     >>> p = CPWL.from_breakpoints([0], [0], left_slope=-1, right_slope=1)
     >>> p([[-2.0], [3.0]])
@@ -52,23 +52,23 @@ class CPWL:
     component: NDArray[np.int64]
     """``component[i, j]``: the number of the component that output `j` follows on piece `i`."""
     domain: Polyhedron | None
-    """The domain that was asserted; None: the union of the pieces."""
+    """The domain as asserted; None if it is the union of the pieces."""
     tol: float
-    """0: the data is meant exactly. Otherwise a relative tolerance for float data."""
+    """The relative tolerance of float data; 0 for exact data."""
     mesh: Mesh | None = None
     """The triangulated table behind the pieces, if there is one."""
     complete: bool | None = None
-    """Pieces read off a network: whether they are all there, every facet matched; None: nobody has looked."""
+    """For pieces extracted from a network: whether no piece is missing. None if this was not determined."""
     known: Known | None = None
-    """What the maker knows about the pieces, if anything."""
+    """Facts that the constructor has proved about the pieces, if any."""
     floats: bool = False
-    """Whether a table, or breakpoints, were written as floats: `compile` may undo their rounding where that pays."""
+    """Whether a table, or breakpoints, were given as floats: `compile` may undo their rounding to save neurons."""
     names: tuple[str, ...] = ()
     """Names of the inputs and then of the outputs; empty if they have none (see `named`)."""
     units: tuple[str, ...] = ()
     """Their units, in the same order; "" for an input or output without a unit."""
     facts: Facts = field(default_factory=dict, init=False, repr=False)
-    """What was found out about the function since, each once: see `fact`."""
+    """Cached results about the function: see `fact`."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return CPWL, tuple(getattr(self, part.name) for part in fields(self) if part.init)
@@ -827,20 +827,20 @@ class Snapped:
     reason: str
     """Why no function was found; empty otherwise."""
     way: str = ""
-    """How it was made: "exact" (as it was), "even", "straight", "simplices", "laws", "triangles" or "line" (of one
+    """The method: "exact" (nothing was changed), "even", "straight", "simplices", "laws", "triangles" or "line" (of one
     input)."""
     laws: int = 0
     """The number of laws that changed."""
     facets: int = 0
     """The number of facets that moved."""
     patches: int = 0
-    """How many pieces had to be cut into simplices, because their laws cannot be kept."""
+    """The number of pieces that were cut into simplices."""
     where: tuple[float, ...] | None = None
-    """A point where a law changed most."""
+    """A point with the largest change of a law."""
     flat: tuple[int, ...] | None = None
-    """The pieces of the data that have no interior, or none thicker than the noise; None: nobody has looked."""
+    """The pieces of the data without an interior, or thinner than the noise; None if this was not determined."""
     jump: Jump | None = None
-    """Where two pieces of the data differ most at a point that both have: no function is nearer than half of that."""
+    """The largest disagreement of two pieces at a common point; half of it bounds the distance to any function."""
 
     def __str__(self) -> str:
         """What was done, in a few lines."""

@@ -78,7 +78,7 @@ def domain_box(p: CPWL) -> Box | None:
         most = [sum(max(a * u, a * v) for a, u, v in zip(row, low, high, strict=False)) for row in rows]
         return (low, high) if all(m <= row[-1] for m, row in zip(most, rows, strict=True)) else None
     if p.dim > _MOST:
-        raise LimitError(f"the domain is not tested for being a box beyond {_MOST} inputs: give it as `domain`")
+        raise LimitError(f"above {_MOST} inputs, the domain is not recognized as a box: give it as `domain`")
     corners = np.array(list(itertools.product(*zip(low, high, strict=True))), dtype=object)
     if p.tol:
         return (low, high) if np.isfinite(p(corners.astype(np.float64))).all() else None

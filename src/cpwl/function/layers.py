@@ -49,8 +49,8 @@ _INPUTS = 5  # beyond, cutting a piece with many facets hardly leaves cells with
 _SOME = 12  # bends that are looked at first
 _CLASSES = 600  # sets of hinges that are compared with each other
 _ENDS = "a bend ends where no hyperplane of a first layer is"
-_CORNERS = "the corners of this function are too many to find layers from its pieces"
-_NOT = "the pieces of this function were not found to be those of a network with two hidden layers"
+_CORNERS = "this function has too many corners to find layers from its pieces"
+_NOT = "no network with two hidden layers was found that has these pieces"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,9 +96,7 @@ def find_layers(p: CPWL) -> Iterator[Layered]:
             'a second layer cannot be read off a function of one input: use construction="univariate"'
         )
     if p.num_pieces > MOST_PIECES:
-        raise LimitError(
-            f"the layers of a network are looked for in {MOST_PIECES:,} pieces at most, not {p.num_pieces:,}"
-        )
+        raise LimitError(f"`layers` searches at most {MOST_PIECES:,} pieces, not {p.num_pieces:,}")
     reason: ConstructionError | None = None
     for function in (p, None):
         if function is None:

@@ -1,4 +1,4 @@
-"""Sums come apart: ``p(x) = q_1(L_1 x) + ... + q_r(L_r x)``, functions of fewer inputs each.
+"""Sums: ``p(x) = q_1(L_1 x) + ... + q_r(L_r x)``, functions of fewer inputs each.
 
 Let `w_H` be the jump of `p` across a bend hyperplane `H`. A set `C` of hyperplanes *comes apart* if there is a
 continuous function that bends on `H` in `C` by `w_H` and nowhere else. On a convex domain there is one iff around every
@@ -47,7 +47,7 @@ _PRIME = 1_048_573  # sums of products stay exact in float64
 _CYCLES = 3  # sums of cycles that must all be 0 across a hyperplane in no condition
 _WORK = 30_000_000  # pieces times hyperplanes, of which sets are looked for
 _PLANES = 1_000  # hyperplanes of which all sets are looked for
-_NOT = "this function was not found to come apart into functions of fewer inputs that are smaller apart"
+_NOT = "no sum of functions of fewer inputs was found that equals this function and is smaller"
 _MANY = 7  # breakpoints up to which one hidden layer is the smallest
 
 
@@ -145,7 +145,9 @@ def _check_hope(p: CPWL, graph: Graph) -> None:
     if parallel <= _MANY and (p.dim <= 2 or len(bent) > _PLANES):
         raise ConstructionError(_NOT)
     if p.dim > 2 and p.num_pieces * len(bent) > _WORK:
-        raise LimitError(f"whether {p.num_pieces:,} pieces with {len(bent):,} hyperplanes come apart takes too long")
+        raise LimitError(
+            f"the search for a sum takes too long for {p.num_pieces:,} pieces and {len(bent):,} hyperplanes"
+        )
 
 
 def _constant(graph: Graph) -> tuple[NDArray[np.object_], NDArray[np.object_]]:
@@ -395,7 +397,7 @@ def rest_of(p: CPWL, parts: list[Part]) -> CPWL:
 def _with_slopes(p: CPWL, parts: list[Part]) -> list[Part]:
     """The parts, with what is left of the function: its affine part goes to inputs that parts have, where it can."""
     if not parts:
-        raise ConstructionError("the parts of this function cannot be told from its pieces")
+        raise ConstructionError("the pieces of this function do not determine its parts")
     left = p.laws.rational() - sum(part.laws() for part in parts)
     identity = fraction_array(np.eye(p.dim, dtype=np.int64))
     if (left != left[:1]).any():

@@ -216,7 +216,7 @@ def _places(words: list[str], columns: Sequence[str | int]) -> list[int]:
         if not named or type(named[0]) is not int or not 0 <= named[0] < len(words):
             raise InputError(f"there is no column {column!r:.50}; the first line is {', '.join(words)[:200]}")
         if named[0] in found:
-            raise InputError(f"column {column!r:.50} is asked for twice")
+            raise InputError(f"column {column!r:.50} is named twice")
         found += named
     return found
 

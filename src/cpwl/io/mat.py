@@ -234,7 +234,7 @@ class _Reader:
         except zlib.error as error:
             raise InputError(f"this MATLAB file is damaged: {error}") from error
         if unfold.unconsumed_tail:
-            raise LimitError("this file unfolds to far more than its size; save it without compression, '-v6'")
+            raise LimitError("this file expands to far more than its size; save it without compression, '-v6'")
         if not unfold.eof:
             raise InputError("this MATLAB file is cut short: a compressed variable has no end")
         self.left -= len(whole)
@@ -359,7 +359,7 @@ class _Reader73:
             raise InputError("its numbers are in another file: save the values themselves")
         self.left -= math.prod(item.shape) * item.dtype.itemsize
         if self.left < 0:
-            raise LimitError("this file unfolds to far more than its size; save it with '-v7'")
+            raise LimitError("this file expands to far more than its size; save it with '-v7'")
         empty = "MATLAB_empty" in item.attrs and bool(item.attrs["MATLAB_empty"])
         if kind == "cell":
             return [] if empty else self.referred(item, depth)

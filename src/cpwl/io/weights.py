@@ -201,11 +201,11 @@ def _arrays(raw: bytes) -> dict[str, NDArray[Any]]:
             names = [entry.filename.removesuffix(".npy") for entry in archive.infolist()]
             twice, times = max(Counter(names).items(), key=lambda item: item[1], default=("", 1))
             if times > 1:
-                raise InputError(f"the array `{twice[:80]}` is there {times} times")
+                raise InputError(f"the file contains the array `{twice[:80]}` {times} times")
             size = sum(entry.file_size for entry in archive.infolist())
             if size > _CONSTANT + 8 * len(raw):
                 raise LimitError(
-                    f"this file unfolds to {size:,} bytes; save it with `numpy.savez`, without compression"
+                    f"this file expands to {size:,} bytes; save it with `numpy.savez`, without compression"
                 )
         with np.load(io.BytesIO(raw), allow_pickle=False) as found:
             return {name: np.asarray(found[name]) for name in found.files}

@@ -163,8 +163,8 @@ def mpc(
     P
         The terminal weight: "lqr", or a matrix.
     terminal
-        The terminal set: "lqr", the largest set on which ``u = K x`` satisfies all constraints for ever; None; or
-        ``(G, h)``.
+        The terminal set: "lqr", the largest set on which ``u = K x`` satisfies all constraints in all future steps;
+        None; or ``(G, h)``.
     x0
         The set of states for which the law is computed; by default the states that `x` allows.
     soft

@@ -72,7 +72,7 @@ def extract(
     The pieces are the activation cells, sorted by activation pattern: on each of them, every neuron keeps its sign. No
     general position is assumed: neurons may be repeated, proportional, dead, constant or identically 0 on a region,
     and many hyperplanes may pass through one point. Floats with error bounds decide signs, and integers decide the
-    tell.
+    signs that the bounds leave open.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def extract(
         check_switch(exact, "exact")
     progress = heard(progress)
     if resume is not None and not isinstance(resume, CPWL):
-        raise InputError(f"`resume` takes what an earlier `extract` returned, not a {type(resume).__name__}")
+        raise InputError(f"`resume` takes the result of an earlier `extract`, not a {type(resume).__name__}")
     polyhedron = as_domain(domain, network.inputs, box=box)
     exactly = is_short(network) if exact is None else exact
     pieces = find_pieces(
@@ -345,14 +345,14 @@ class Regions:
     activation_cells: int
     """Sets with interior on which every hidden neuron keeps its sign; one for each activation pattern that occurs."""
     convex_pieces: int | None
-    """Pieces after uniting cells of one law where the union is convex; the fewest possible may be fewer. None, here and
+    """Pieces after merging cells of one law where the union is convex; the minimum may be smaller. None, here and
     below: only cells were counted."""
     connected_pieces: int | None
-    """Cells of one law that hang together across facets count as one: the maximal open connected sets of one law."""
+    """The maximal connected open sets of one law: cells connected across facets count as one."""
     laws: int | None
     """Distinct affine maps: the number `k` of components."""
     complete: bool
-    """Whether these are the numbers of the whole function, and not only of what was found within the limits."""
+    """Whether the search was complete; otherwise the numbers are lower bounds found within the limits."""
 
 
 @shows_progress
@@ -382,7 +382,7 @@ def count_regions(
         Stop after this many cells; `complete` is then False.
     checkpoint
         A folder that stores progress, for ``only="cells"``: a search that was interrupted, even by ``kill -9``,
-        goes on from there.
+        continues from there.
     executor
         Any `concurrent.futures.Executor`, for networks of many inputs, and for more cells than fit into memory,
         which are counted tile by tile. The numbers do not depend on it.

@@ -356,10 +356,11 @@ def index_of(rows: Sequence[Row]) -> Page:
     title = "From pieces to neurons"
     return Page(
         title,
-        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>cpwl: {title}</title>\n'
-        f"<style>{style}</style>\n</head>\n<body>\n<main>\n<h1>{title}</h1>\n"
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>cpwl: {title}</title>\n<style>{style}</style>\n</head>\n<body>\n<main>\n<h1>{title}</h1>\n"
         f'<div class="wide"><table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n' + "\n".join(lines) + "\n</tbody>\n"
-        f"</table></div>\n<h2>What Algorithm 1 gives where it is wrong</h2>\n<ul>{wrong}</ul>\n"
+        f"</table></div>\n<h2>Values of Algorithm 1 where it is wrong</h2>\n<ul>{wrong}</ul>\n"
         f'<p class="soft">{escape(" ".join(NOTES))}</p>\n</main>\n</body>\n</html>\n',
     )
 
@@ -388,7 +389,7 @@ def demo_table(rows: Sequence[Row]) -> Table:
 
 
 def failures(rows: Sequence[Row]) -> list[str]:
-    """What Algorithm 1 gives where it is wrong, one line a function."""
+    """Values of Algorithm 1 where it is wrong, one line for each function."""
     return [
         f"{row.example.name:<14}{float(at.network_value):.4g} instead of {float(at.function_value):.4g} "
         f"at {point_text(at.point)}"

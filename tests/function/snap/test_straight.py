@@ -104,7 +104,7 @@ def test_a_construction_asked_for_by_name_takes_the_straight_table_too():
 
 
 def test_no_error_allowed_means_that_nothing_is_moved():
-    with pytest.raises(cpwl.InputError, match="no error is allowed"):
+    with pytest.raises(cpwl.InputError, match="allows no error"):
         cpwl.compile(cpwl.CPWL.from_simplices(*polygon_mesh(5, 5)), precision="exact")
 
 

@@ -107,7 +107,7 @@ def find_bases(p: CPWL, cuts: Cuts) -> dict[int, Base]:
             held = (i for i in range(p.num_pieces) if _holds(rows[start[i] : start[i + 1]], place))
             piece = next(held, -1)
         if piece < 0:
-            raise ConstructionError(f"no piece holds the point ({place[0]}, {place[1]}) of the domain", point=place)
+            raise ConstructionError(f"no piece contains the point ({place[0]}, {place[1]}) of the domain", point=place)
         bases[q] = Base(xi, eta, int(piece))
     return bases
 

@@ -104,7 +104,7 @@ def fixed_tables(tree: Tree, fixed: Fixed) -> TreeTables:
     scale = min(scale, fixed.sums - 3 - fixed.inputs + fixed.outputs)  # a shift by no more than there are bits
     shift = scale + fixed.inputs - fixed.outputs
     if shift < 0:
-        raise LimitError(f"sums of {fixed.sums} bits do not have as many bits behind the point as outputs of {fixed}")
+        raise LimitError(f"sums of {fixed.sums} bits have fewer fraction bits than outputs of {fixed}")
     typed = np.array([[_integers(row, scale, fixed) for row in own] for own in laws], dtype=np.int64)
     rows = np.array(used, dtype=np.int64).reshape(-1, len(box) + 1)
     return tree_layout(tree, str(fixed), rows, typed, np.zeros((0, 2)), shift)

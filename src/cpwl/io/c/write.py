@@ -409,8 +409,8 @@ def to_c(
         assert integers is not None
         if form not in ("auto", "network") or outside == "error" or outside != source.outside or test:
             raise InputError(
-                "code of integers is a network, without a test program, and does outside the domain what it was "
-                f'compiled for ("{source.outside}")'
+                'code of integers needs form="network", test=False, and the `outside` that the network was compiled '
+                f'with ("{source.outside}")'
             )
         return _integer_code(source, integers, path, called, max_bytes)
     kind: str = dtype
@@ -602,7 +602,7 @@ class _Forms:
     def _extracted(self, network: Network) -> CPWL:
         auto = self.form == "auto"
         if auto and (network.sizes.neurons > _NEURONS or network.inputs > _INPUTS):
-            raise LimitError("the regions of a network of this size were not looked for")
+            raise LimitError("the network is too large to list its regions")
         most = _REGIONS if auto else None
         p = extract(network, box=self.box, exact=True, max_regions=most)
         if not p.complete:

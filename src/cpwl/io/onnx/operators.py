@@ -168,7 +168,7 @@ def check_opset(model: onnx.ModelProto) -> int:
     """The version of the standard operators that the model uses, if we know it."""
     versions = [o.version for o in model.opset_import if o.domain in ("", "ai.onnx")]
     if len(versions) != 1:
-        raise NodeError(f"says {len(versions)} times which version of the standard operators it uses, not once")
+        raise NodeError(f"states the version of the standard operators {len(versions)} times; it must state it once")
     known = min(_NEWEST, defs.onnx_opset_version())
     if not 1 <= versions[0] <= known:
         raise NodeError(f"uses version {versions[0]} of the standard operators (opset); we know 1 to {known}")
@@ -533,7 +533,7 @@ def _reduced(x: Tensor, axes: tuple[int, ...], keep: bool, mean: bool) -> Tensor
 def _dropout(node: Node) -> Value:
     training = node.operand(2)
     if len([name for name in node.proto.output if name]) > 1:
-        raise NodeError("gives its mask, too")
+        raise NodeError("also returns its mask")
     if training is not None and (isinstance(training, Tensor) or np.asarray(training).any()):
         raise NodeError("is random in training mode")
     if node.opset < 7 and not node.attributes.get("is_test", 0):

@@ -242,7 +242,7 @@ def _output(known: _Known, graph: onnx.GraphProto, path: str) -> tuple[Tape, Ten
     name = graph.output[0].name
     result = known.values.get(name)
     if result is None:
-        raise InputError(f"`{path}`: no node gives the output `{name}`", path=path)
+        raise InputError(f"`{path}`: no node computes the output `{name}`", path=path)
     if not isinstance(result, Tensor):
         raise InputError(f"`{path}`: the output `{name}` does not depend on the input", path=path)
     if not len(result.forms):
@@ -301,7 +301,7 @@ def _evaluate(proto: onnx.NodeProto, known: _Known) -> None:
         raise NodeError(f"is of the domain `{proto.domain}`, and we read standard operations only")
     missing = [name for name in proto.input if name and name not in known.values]
     if missing:
-        raise NodeError(f"reads `{missing[0]}`, which nothing before it gives")
+        raise NodeError(f"reads `{missing[0]}`, which no earlier node computes")
     operands = [known.values[name] if name else None for name in proto.input]
     read = [name for name, value in zip(proto.input, operands, strict=True) if isinstance(value, Tensor)]
     _check_operator(proto.op_type, bool(read))
@@ -369,7 +369,7 @@ def _check_wrapped(proto: onnx.NodeProto, operands: list[Any], opset: int, resul
         fits = np.abs(meant - result.astype(np.float64)) <= 1 + 1e-6 * np.abs(meant)
     if not fits.all():
         value = np.asarray(meant)[~fits].flat[0]
-        raise NodeError(f"gives integers that {result.dtype} does not hold, such as {value:.6g}")
+        raise NodeError(f"computes integers that {result.dtype} cannot represent, such as {value:.6g}")
 
 
 def _constant(attributes: dict[str, Any]) -> NDArray[Any]:

@@ -126,7 +126,7 @@ def report(
     check_call(progress)
     check_switch(prove, "prove")
     if tradeoff is not None and not isinstance(tradeoff, Tradeoff):
-        raise InputError("`tradeoff` must be what `cpwl.tradeoff(p)` returns, or left out")
+        raise InputError("`tradeoff` must be the result of `cpwl.tradeoff(p)`, or left out")
     if path is not None:
         check_path(path, "report")
     called = names or (("p" if isinstance(first, CPWL) else "network", "") if second is None else ("first", "second"))
@@ -186,7 +186,7 @@ def page_of(
         "recipe": recipe or _recipe(found),
     }
     if not np.isfinite(window).all():
-        raise InputError("the window to be drawn is not finite; give `box=(low, high)`")
+        raise InputError("the box to draw is not finite; give `box=(low, high)`")
     return Page(title, _filled(title, data))
 
 
