@@ -104,7 +104,7 @@ class Circuit:
         self.n, self.planes, self.atoms, self.hinges = n, planes, list[Atom](), dict[int, int]()
         self.signs: dict[tuple[int, ...], Sides] = {}  # at places
         self.number = {tuple(v): s * (k + 1) for k, row in enumerate(planes) for s, v in ((1, row), (-1, minus(row)))}
-        need(len(self.number) == 2 * len(planes), "planes", "one comes twice")
+        need(len(self.number) == 2 * len(planes), "planes", "an entry is repeated")
 
     def reads(self, weights: Form, before: list[Form | None], where: str) -> Form:
         """What a neuron with these weights reads."""
@@ -448,7 +448,7 @@ def read_roles(roles: Any, layers: Layers, limits: list[list[int]], circuit: Cir
             side, hint = read(role, {kind: sides if kind == "gate" else True} | more, where)
             need(side, where, "there is no plane 0")
             if everywhere:
-                need(len(hint) in (0, circuit.n), where, "`along` is no vector")
+                need(len(hint) in (0, circuit.n), where, "`along` is not a vector")
                 vector = [*over_one(hint)[0], 0] if hint else []
                 need(is_gate(circuit, form, circuit.row(side), vector, where), where, "this is not shown to be a gate")
             else:
@@ -515,7 +515,7 @@ class Known:
         if not apart:
             return laws
         plane = apart.bit_length() - 1
-        need(apart == 1 << plane, "planes", "one comes twice")  # a facet spans its plane
+        need(apart == 1 << plane, "planes", "an entry is repeated")  # a facet spans its plane
         row, found = self.circuit.planes[plane - 1], list[list[int]]()
         for o, law in enumerate(laws):
             (_, _, scale), bends = self.outputs[o]
@@ -586,7 +586,7 @@ def bends(law: Law, layers: Layers, proof: Any) -> Fraction:
     _, planes, limits, roles = read_proof(proof, "bends", n, 0, body)
     need(all(any(row[:-1]) for row in planes), "planes", "one has no slope")
     fits = [len(x) for x in roles] == [len(x) for x in layers[1:-1]]
-    need(fits, "roles", "there is not one for each neuron")
+    need(fits, "roles", "there must be one for each neuron")
     need(len(layers) < 100, "network", "too many layers")  # for the depth of recursion
     circuit = Circuit(n, [mix(1, row, 0, row) for row in (over_one(v)[0] for v in planes)])
     rows = [half_space(row)[0] for row in limits]

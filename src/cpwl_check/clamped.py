@@ -239,7 +239,7 @@ def combine(layers: Layers, bumps: list[Bump]) -> list[tuple[Fraction, list[Frac
             need(i not in taken[bump.neuron], f"neuron {bump.neuron}", f"it has half {i} twice")
             taken[bump.neuron][i] = sign
     for d, meant in taken.items():
-        need(last[d] == meant, f"neuron {d}", "it does not read its first halves less its second ones")
+        need(last[d] == meant, f"neuron {d}", "it does not read its first halves minus its second halves")
     result = []
     for o, form in enumerate(layers[-1]):
         rest: dict[int, Fraction] = defaultdict(Fraction)

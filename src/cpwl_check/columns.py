@@ -117,7 +117,7 @@ def read_grid(law: Law, axes: list[list[Fraction]]) -> dict[Place, list[Fraction
     seen: dict[tuple[int, ...], Place | None] = {}
     for j, piece in enumerate(law.pieces):
         where = f"piece {j}"
-        need(piece.corners, where, "it is no simplex of a table")
+        need(piece.corners, where, "it is not a simplex of a table")
         spend(4 * law.n * (law.n + 1), where)
         chain = []
         for g, corner in enumerate(piece.corners):
@@ -126,7 +126,7 @@ def read_grid(law: Law, axes: list[list[Fraction]]) -> dict[Place, list[Fraction
                 places = [at.get(Fraction(x, piece.scale)) for at, x in zip(number, corner, strict=False)]
                 seen[key] = None if None in places else tuple(k for k in places if k is not None)
             place = seen[key]
-            need(place is not None, where, f"corner {g} is no point of the grid")
+            need(place is not None, where, f"corner {g} is not a point of the grid")
             assert place is not None
             value = [Fraction(z[g], d) for z, d in piece.laws]
             need(values.setdefault(place, value) == value, where, f"corner {g} has another value elsewhere")
@@ -350,4 +350,4 @@ def compare(layer: Forms, wanted: list[dict[int, Fraction]], where: str) -> None
     need(len(layer) == len(wanted), where, f"it has {len(layer)} neurons, not {len(wanted)}")
     for k, (form, row) in enumerate(zip(layer, wanted, strict=True)):
         spend(4 * (1 + len(row)), where)
-        need(form == row, f"{where}, neuron {k}", "it reads something else than it should")
+        need(form == row, f"{where}, neuron {k}", "its weights differ from the formula")

@@ -62,7 +62,7 @@ KINDS = (*PLAIN, *HOLDING)
 
 def decide(law: Law, layers: Layers, proof: Any) -> Bound:
     """The bound that a proof of any kind shows for these pieces and weights; or `Refused`, or `Undecided`."""
-    need(type(proof) is dict, "proof", "this is no object")
+    need(type(proof) is dict, "proof", "this is not an object")
     kind = proof.get("kind")
     replaced = "kind max-min was replaced by kind expression: prove the network again with `cpwl certify`"
     need(kind != "max-min", "proof.kind", replaced)

@@ -127,7 +127,7 @@ def read_values(components: list[list[Rational]], listed: list[Any], circuit: Ci
         values.append(Value("", [], form, circuit.affine_range(form) if circuit.box is not None else (0, 0)))
     for k, entry in enumerate(listed):
         where = f"value {k}"
-        need(type(entry) is list and len(entry) == 3 and entry[0] in ("max", "min"), where, "no such operation")
+        need(type(entry) is list and len(entry) == 3 and entry[0] in ("max", "min"), where, "this operation is unknown")
         parts = read(entry[1:], [range(len(values)), 2], where)
         values.append(circuit.value(entry[0], parts, values))
     return values
@@ -208,7 +208,7 @@ class Claim(NamedTuple):
                 todo += parts
                 continue
             (members,) = read(node, {"members": {str: Any}}, where)
-            need(members.keys() <= self.components.keys(), where, "there is no such component")
+            need(members.keys() <= self.components.keys(), where, "this component does not exist")
             leaves.append((where, {self.components[m][0] for m in members}))
             for m, entry in members.items():
                 f = piece.vector(self.components[m][1])

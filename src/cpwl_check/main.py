@@ -120,7 +120,7 @@ def between_networks(
     """The same for two networks, on a box or on all of R^n: it is not the proof that says where."""
     n, domain, where = first.get("inputs"), None, "on all of R^n"
     if box is not None:
-        need(type(n) is int and 0 < n < 1000, "network.inputs", "this is no number of inputs that a box may have")
+        need(type(n) is int and 0 < n < 1000, "network.inputs", "this is not a number of inputs that a box may have")
         low, high = map(str, box)
         A = [[s * (i == j) for j in range(n)] for s in (1, -1) for i in range(n)]
         domain, where = (

@@ -94,7 +94,7 @@ def multiplexed(law: Law, layers: Layers, proof: Any) -> Fraction:
 def read_tiles(layer: Forms, knots: list[Knot], low: list[Fraction], high: list[Fraction]) -> list[Tile]:
     """(3)"""
     n, tiles = len(low), []
-    need(len(layer) % (n + 1) == 0, "layer 1", f"its neurons are no multiple of {n + 1}")
+    need(len(layer) % (n + 1) == 0, "layer 1", f"the number of its neurons is not a multiple of {n + 1}")
     for t in range(len(layer) // (n + 1)):
         where = f"tile {t}"
         first, *others = layer[(n + 1) * t : (n + 1) * (t + 1)]
@@ -104,7 +104,7 @@ def read_tiles(layer: Forms, knots: list[Knot], low: list[Fraction], high: list[
         ends, reach, seen = [[a, b] for a, b in zip(low, high, strict=True)], dict[int, Fraction](), set[Any]()
         for k, w in away.items():
             sign, i, place = knots[k]
-            need(w < 0 and (i, sign) not in seen, where, "its first neuron is no distance")
+            need(w < 0 and (i, sign) not in seen, where, "its first neuron is not a distance")
             need(reach.setdefault(i, Fraction(-1 / Fraction(w))) * w == -1, where, f"it has two reaches on axis {i}")
             seen.add((i, sign))
             ends[i][sign > 0] = place
@@ -122,10 +122,10 @@ def with_near(ends: Ends, reach: list[Fraction], away: Form, others: Forms, knot
         times = ZERO if at is None else Fraction(form.get(at, 0)) / away[at]
         rest = plus(form, -times, away)
         fits = len(rest) == 1 and list(rest.values()) == [1] and len(knots) not in rest
-        need(fits, where, f"neuron {i + 1} does not read one knot less a multiple of the distance")
+        need(fits, where, f"neuron {i + 1} does not read one knot minus a multiple of the distance")
         sign, axis, place = knots[next(iter(rest))]
         low, high = ends[i]
-        need(axis == i and (place <= low if sign > 0 else place >= high), where, f"neuron {i + 1} is not from its end")
+        need(axis == i and (place <= low if sign > 0 else place >= high), where, f"neuron {i + 1} has a knot inside")
         far = high - place if sign > 0 else place - low
         need(at is None or times >= far + reach[i], where, f"neuron {i + 1} does not fall fast enough")
         near.append((sign, place))

@@ -72,10 +72,10 @@ def near(law: Law, layers: Layers, proof: Any, decide: Callable[[Law, Layers, An
     stated, function, inner, trees, jump = read_proof({"jump": None} | proof, "near", law.n, Any, body)
     unavoidable(law, jump)
     bound = read_bound(stated)
-    need(inner.get("kind") != "near", "proof.proof", "it must speak of the function inside")
+    need(inner.get("kind") != "near", "proof.proof", "it must be about the function inside")
     meant = read_function(function)
     same = (meant.n, meant.outputs) == (law.n, law.outputs)
-    need(same, "function", "it does not have as many inputs and outputs")
+    need(same, "function", "its numbers of inputs and outputs differ from those of the network")
     start = pair(decide(meant, layers, inner))
     shown = [u + v for u, v in zip(start, farthest(law, meant, layers, trees, start[1]), strict=True)]
     for name, least, most in zip("ab", shown, pair(bound), strict=True):
@@ -298,7 +298,7 @@ def inside(law: Vector, other: Vector, ends: list[list[int]], h: list[Any], wher
         if g[-1]:
             level = max(level, off / g[-1])
         else:
-            need(off <= 0, where, "along a ray it goes away faster than its slope says")
+            need(off <= 0, where, "along a ray the difference grows faster than the stated slope")
     return level, sum((abs(Fraction(x)) for x in h), ZERO)
 
 
@@ -396,7 +396,7 @@ def spread(span: Span, off: list[Point], h: list[Any], where: str) -> tuple[Frac
     """The bound ``a + b max|x_i|`` that a vector `h` shows: ``a + h . x`` at corners and along rays, lines besides."""
     corners, rays, lines = off
     for e, ray in zip(rays, span.rays, strict=True):
-        need(e <= times(h, ray), where, "along a ray it goes away faster than its slope says")
+        need(e <= times(h, ray), where, "along a ray the difference grows faster than the stated slope")
     level = max(ZERO, *(e - times(h, v) for e, v in zip(corners, span.corners, strict=True)))
     rise = sum((e + abs(times(h, line)) for e, line in zip(lines, span.lines, strict=True)), ZERO)
     return level, rise + sum((abs(Fraction(x)) for x in h), ZERO)

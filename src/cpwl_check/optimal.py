@@ -134,7 +134,7 @@ def optimal(law: Law, layers: Layers, proof: Any, decide: Callable[[Law, Layers,
             check_beyond(one, f, entry, found, valid)
     bound, shown = read_bound(stated), pair(decide(law, layers, inner))
     fits = all(least <= most for least, most in zip(shown, pair(bound), strict=True))
-    need(fits, "error_bound", "it is less than what is shown for the function")
+    need(fits, "error_bound", "it is less than the bound that is shown for the function")
     return bound
 
 
@@ -185,7 +185,7 @@ def read_edge(edge: Any, program: Program, where: str) -> list[int]:
     counts = ((y, len(program.A), program.equalities), (z, len(program.bounds), 0))
     weights = []
     for given, count, free in counts:
-        need(given.keys() <= set(map(str, range(count))), where, "there is a multiplier for a row that is not there")
+        need(given.keys() <= set(map(str, range(count))), where, "there is a multiplier for a row that does not exist")
         need(all(v >= 0 for i, v in given.items() if int(i) >= free), where, "there is a negative multiplier")
         whole, d = over_one(list(given.values()))
         weights.append(([int(i) for i in given], whole, d))

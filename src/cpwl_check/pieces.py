@@ -122,7 +122,7 @@ class Piece(NamedTuple):
         weights, *others = read(entry, {"empty" if empty else "lambda": WEIGHTS} | more, where)
         terms = [(0, self.laws[0])] if empty else h
         spend(10 + (len(terms) + len(weights)) * len(h[0][1][0]) // 4, where)
-        need(weights.keys() <= self.rows.keys(), where, "there is a multiplier for a number that has none")
+        need(weights.keys() <= self.rows.keys(), where, "there is a multiplier for a row that does not exist")
         need(min(weights.values(), default=0) >= 0, where, "there is a negative multiplier")
         terms = terms + [(-c, self.rows[name]) for name, c in weights.items()]
         d = common(c.denominator * e for c, (_, e) in terms)

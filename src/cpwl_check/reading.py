@@ -51,7 +51,7 @@ def number(value: Any) -> Rational | None:
 def numbers(values: list[Any], where: str) -> list[Rational]:
     found = [number(value) for value in values]
     if None in found:
-        raise Refused(f"{where}[{found.index(None)}]: this is no number")
+        raise Refused(f"{where}[{found.index(None)}]: this is not a number")
     if (run := RUN.get()) is not None:
         run.grant(len(found))
     return found  # type: ignore[return-value]
@@ -64,13 +64,13 @@ def read(value: Any, shape: Any, where: str) -> Any:
     if shape is Rational:
         return numbers([value], where)[0]
     if type(shape) is list:
-        need(type(value) is list, where, "this is no list")
+        need(type(value) is list, where, "this is not a list")
         need(len(value) in (shape[1:] or [len(value)]), where, f"a list of {len(value)} must have length {shape[-1]}")
         if shape[0] is Rational:
             return numbers(value, where)
         return value if shape[0] is Any else [read(x, shape[0], f"{where}[{i}]") for i, x in enumerate(value)]
     if type(shape) is dict:
-        need(type(value) is dict, where, "this is no object")
+        need(type(value) is dict, where, "this is not an object")
         if shape == WEIGHTS:
             return dict(zip(value, numbers(list(value.values()), where), strict=True))
         if str in shape:

@@ -314,11 +314,11 @@ def read_places(value: Any, n: int) -> list[Place]:
     """Hypothesis (1)."""
     found = []
     for i, row in enumerate(read(value, [[Rational, n + 1]], "places")):
-        need(all(type(x) is int for x in row) and row[-1] >= 0, f"places[{i}]", "these are no integers with w >= 0")
+        need(all(type(x) is int for x in row) and row[-1] >= 0, f"places[{i}]", "these are not integers with w >= 0")
         need(math.gcd(*row) == 1, f"places[{i}]", "they have a common divisor, or are 0")
         spend(2 + work(len(row), *[longest([row])] * 2), "places")
         found.append(tuple(row))
-    need(len(set(found)) == len(found), "places", "one comes twice")
+    need(len(set(found)) == len(found), "places", "an entry is repeated")
     need(found, "places", "there are none")
     return found
 
@@ -330,7 +330,7 @@ def read_cells(value: Any, count: int, where: str) -> list[list[int]]:
         numbers(cell, f"{where}, cell {k}")
         spend(2 + len(cell), where)
         fits = cell and all(type(i) is int and 0 <= i < count for i in cell) and len(set(cell)) == len(cell)
-        need(fits, f"{where}, cell {k}", f"this is no list of different numbers from 0 to {count - 1}")
+        need(fits, f"{where}, cell {k}", f"this is not a list of different numbers from 0 to {count - 1}")
     return cells
 
 

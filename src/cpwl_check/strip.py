@@ -412,7 +412,7 @@ def steepness(pieces: list[Polygon], polygon: list[Row], at: Fraction, where: st
         if piece.begin < at < piece.end:
             own = [Fraction(x[1], x[2]) for x in between(piece.corners, at, at)]
             cover.append((min(own), max(own)))
-    need(ends and cover, where, "nothing is there where the switch begins")
+    need(ends and cover, where, "no piece covers the line where the switch begins")
     reach = min(ends)
     for low, high in sorted(cover):
         reach = max(reach, high) if low <= reach else reach
@@ -511,12 +511,12 @@ def walk_through(
 def strip(law: Law, layers: Layers, proof: Any) -> Fraction:
     """0, if the proof shows that the network is the function on every piece."""
     n, outputs, given = law.n, law.outputs, law.pieces
-    need(n == 2 and len(layers) in (4, 5) and len(layers[-1]) == outputs, "files", "this is no network of strips")
+    need(n == 2 and len(layers) in (4, 5) and len(layers[-1]) == outputs, "files", "this is not a network of strips")
     body = {"frame": [[Rational, 2], 2], "bits": range(10**5), "breaks": [Rational], "right": [range(5)]}
     more = {"linear": [[Any], len(layers) - 2], "chi": [Any, outputs], "starts": [[Rational, 2]]}
     _, (t, u), bits, breaks, right, linear, chi, starts = read_proof(proof, "strip", 2, 0, body | more)
     need(
-        all(type(v) is int for v in t + u) and t[0] * u[1] != t[1] * u[0], "frame", "these are no independent integers"
+        all(type(v) is int for v in t + u) and t[0] * u[1] != t[1] * u[0], "frame", "these are not independent integers"
     )
     linear = [read(own, [range(len(layers[l]))], f"linear[{l - 1}]") for l, own in enumerate(linear, 1)]
     frame, breaks = Frame(t, u), [Fraction(x) for x in breaks]
@@ -549,7 +549,7 @@ def claims(circuit: Circuit, linear: list[list[int]], chi: list[Any]) -> tuple[A
         if switches:
             (c,) = read(chi[o], [range(len(circuit.reads[1])), 1], f"chi[{o}]")
             factor, weight = form[switches[0]], form.get((1, c), ZERO)
-            need(factor > 0 > weight, f"output {o}", "this is no switch")
+            need(factor > 0 > weight, f"output {o}", "this is not a switch")
             two = {atom: x for atom, x in form.items() if atom not in (switches[0], (1, c))}
             P, X = plus({}, factor, circuit.reads[3][switches[0][1]]), plus({}, -weight, circuit.reads[1][c])
             parts = [plus(plus(two, 1, P), -1, X), two]

@@ -189,7 +189,7 @@ def read_second(
             found.append(next(iter(own)))
             continue
         affine, bends = split(own, form.get(len(knots), 0), knots, low, high)
-        need(not bends, f"layer 1, neuron {k}", "what it reads is not affine")
+        need(not bends, f"layer 1, neuron {k}", "its input is not affine")
         found.append(affine)
     return found
 
@@ -213,12 +213,12 @@ def read_clamps(
                 hinges.append([weight * c for c in second[j]])
         affine, bends = split(carried, form.get(len(second), 0), knots, low, high)
         common = bends if common is None else common
-        need(bends == common, where, "it does not have the bends of the others")
+        need(bends == common, where, "its bends differ from those of the other neurons")
         flat, scale = over_one([c for row in (affine, *hinges) for c in row])
         width = len(affine)
         rows = [flat[i : i + width] for i in range(0, len(flat), width)]
         clamps.append(Clamp(rows[0], rows[1:], scale))
-    need(all(c < 0 for c in (common or {}).values()), "layer 2", "what is taken off is not convex")
+    need(all(c < 0 for c in (common or {}).values()), "layer 2", "the subtracted function is not convex")
     return clamps, common or {}
 
 
@@ -233,7 +233,7 @@ def read_maxima(layers: Layers, sides: list[list[list[int]]]) -> tuple[list[list
         need(len(layers[level]) == len(wanted), f"layer {level}", f"it must have {len(wanted)} neurons")
         for k, (form, row) in enumerate(zip(layers[level], wanted, strict=True)):
             spend(2 + len(row), f"layer {level}")
-            need(form == row, f"layer {level}, neuron {k}", "it does not compare or carry what it should")
+            need(form == row, f"layer {level}, neuron {k}", "it neither compares two classes nor carries one")
         level += 1
     need(level == len(layers) - 1, "network", "it has too many layers for these classes")
     width = len(layers[level - 1])
@@ -242,7 +242,7 @@ def read_maxima(layers: Layers, sides: list[list[list[int]]]) -> tuple[list[list
         own = [Fraction(form.get(next(iter(side[0])), 0)) for side in forms]
         wanted_form = {k: c for side, c in zip(forms, own, strict=True) for k in side[0] if c}
         rest = {k: w for k, w in form.items() if k != width}
-        need(rest == wanted_form, f"output {o}", "it is no sum of multiples of the sides")
+        need(rest == wanted_form, f"output {o}", "it is not a sum of multiples of the sides")
         factors.append(own)
         constants.append(Fraction(form.get(width, 0)))
     return factors, constants

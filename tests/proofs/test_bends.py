@@ -365,7 +365,7 @@ def test_no_hint_may_be_false(number):
         (("roles", 0), [], "roles"),
         (("planes", 0), [0, 0, 1], "no slope"),
         (("planes", 0), [0, 0], "length"),
-        (("planes", 0), ["1/0", 0, 0], "no number"),
+        (("planes", 0), ["1/0", 0, 0], "not a number"),
         (("planes", 1), "planes 0", "planes"),
         (("inputs",), 3, "inputs"),
         (("limits",), [[0, 0, -1]], "limits"),

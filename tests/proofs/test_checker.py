@@ -202,17 +202,17 @@ ATTACKS = [
     (absolute_value, ("kind",), "max-min", "max-min was replaced by kind expression: prove the network again"),
     (absolute_value, FIRST, {}, "output 0, below, piece 0: these members do not settle"),
     (absolute_value, FIRST, {"0": {"lambda": {}, "t": 0}}, "output 0, below, piece 0: these members do not settle"),
-    (absolute_value, FIRST, {"2": {"lambda": {}, "t": 0}}, "no such component"),
-    (absolute_value, FIRST, {"00": {"lambda": {}, "t": 0}}, "no such component"),
+    (absolute_value, FIRST, {"2": {"lambda": {}, "t": 0}}, "component does not exist"),
+    (absolute_value, FIRST, {"00": {"lambda": {}, "t": 0}}, "component does not exist"),
     (absolute_value, (*FIRST, "1", "lambda"), {"0": -2}, "piece 0, member 1: .* negative"),
-    (absolute_value, (*FIRST, "1", "lambda"), {"1": 2}, "multiplier for a number"),
-    (absolute_value, (*FIRST, "1", "lambda"), {"-1": 2}, "multiplier for a number"),
-    (absolute_value, (*FIRST, "1", "lambda"), {"00": 2}, "multiplier for a number"),
+    (absolute_value, (*FIRST, "1", "lambda"), {"1": 2}, "multiplier for a row that does not exist"),
+    (absolute_value, (*FIRST, "1", "lambda"), {"-1": 2}, "multiplier for a row that does not exist"),
+    (absolute_value, (*FIRST, "1", "lambda"), {"00": 2}, "multiplier for a row that does not exist"),
     (absolute_value, (*FIRST, "0"), {"empty": {}}, "not shown to be empty"),
     (absolute_value, (*FIRST, "0"), {"empty": {"0": 1}}, "identity"),
     (absolute_value, ("below", 0), [], "length 2"),
     (absolute_value, ("reach", 0, 0, "members"), {"1": {"lambda": {}, "t": 0}}, "identity"),
-    (absolute_value, ("values", 0), ["sum", 0, 1], "value 0: no such operation"),
+    (absolute_value, ("values", 0), ["sum", 0, 1], "value 0: this operation is unknown"),
     (absolute_value, ("values", 0), ["max", 0, 2], "value 0.*range"),
     (absolute_value, ("values", 0), ["max", True, 1], "value 0.*range"),
     (absolute_value, ("values", 0), ["min", 0, 1], "output 0: the network does not compute"),
@@ -224,7 +224,7 @@ ATTACKS = [
     (empty_piece, ("reach", 0, 2, "members", "0", "empty"), {"0": 2, "1": 1}, "identity"),
     (empty_piece, ("reach", 0, 2, "members", "0", "empty"), {"0": -1, "1": -1}, "negative"),
     (cut_segment, (*FIRST, "0"), {"lambda": {}, "t": 0}, "'t' is unknown"),
-    (cut_segment, (*FIRST, "0", "lambda"), {"0": 1}, "multiplier for a number"),
+    (cut_segment, (*FIRST, "0", "lambda"), {"0": 1}, "multiplier for a row that does not exist"),
     (cut_segment, ("reach", 0, 0, "above", "cut"), [1, 0], "identity|empty"),
     (cut_segment, ("reach", 0, 0, "below", "members"), {"0": {"lambda": {}}, "1": {"lambda": {"2": 1}}}, "falls short"),
     (inexact_law, ("error_bound",), "9999/1000000", "reach, piece 1, member 1: .* error_bound"),
@@ -462,7 +462,7 @@ def test_a_printed_bound_is_rounded_up(capsys, tmp_path, example):
 @pytest.mark.parametrize(
     ("change", "code", "reason"),
     [
-        (('"box"', '"box": null, "box"'), 1, "refused: proof: this is no object"),
+        (('"box"', '"box": null, "box"'), 1, "refused: proof: this is not an object"),
         (('"0": 2', '"0": 2, "0": 2'), 1, "refused: output 0, below"),
         (('"error_bound": 0', '"error_bound": NaN'), 1, "error_bound"),
         (('"error_bound": 0', '"error_bound": 1e400'), 1, "error_bound"),
@@ -500,7 +500,7 @@ def test_numbers_of_many_thousand_digits_are_read(tmp_path):
     one, zeros = f"1{'0' * 5000}1", "0" * 5000
     proof["below"][0][0]["members"]["1"]["lambda"] = {"0": f"2{zeros}2/{one}"}
     network["layers"][0]["entries"][0][2] = f"2{zeros}2/{one}"
-    assert "no number" in refusal([p, network, proof])
+    assert "not a number" in refusal([p, network, proof])
     law = json.dumps(p).replace('"A": [[1]]', f'"A": [[{one}]]')
     assert run_alone(write(tmp_path, [law, network, proof]), tmp_path)[0] == 0
     network["layers"][0]["entries"][0][2] = f"2{zeros}3/{one}"

@@ -91,7 +91,7 @@ def test_hypothesis_2_corners_are_points_of_the_grid():
     function, network, proof = triple("plane")
     axes = copy.deepcopy(proof["axes"])
     axes[1][1] = "3/2"
-    refused(function, network, proof | {"axes": axes}, "no point of the grid")
+    refused(function, network, proof | {"axes": axes}, "not a point of the grid")
 
 
 def test_hypothesis_2_corners_have_one_value():
@@ -118,7 +118,7 @@ def test_hypothesis_3_pieces_are_simplices():
     function, network, proof = triple("line")
     piece = {"A": [[1], [-1]], "b": [1, 0], "gradient": [[0]], "offset": [0]}
     pieces = {k: v for k, v in function.items() if k not in ("points", "simplices", "values")} | {"pieces": [piece]}
-    refused(pieces, network, proof, "no simplex")
+    refused(pieces, network, proof, "not a simplex")
 
 
 def test_hypothesis_4_every_point_has_a_value():

@@ -57,7 +57,7 @@ def all_kinds():
 
 
 COMMON = {
-    1: ([(1, ("layers", 0, "bias", 0), "zero")], "no number"),
+    1: ([(1, ("layers", 0, "bias", 0), "zero")], "not a number"),
     2: ([(1, ("inputs",), 2)], "network.inputs"),
     3: ([(0, ("pieces", 0, "b"), [0, 0]), (0, ("pieces", 0, "A"), [[1], [-1]]), (0, ("pieces", 1, "b"), [-1, 0]),
          (0, ("pieces", 1, "A"), [[-1], [1]])], "no piece has an interior"),
@@ -255,7 +255,7 @@ NEAR = {
         "piece 0: a corner or its partner is outside the box"),
     5: ([(0, ("pieces", 1, "A"), [[-1]]), (0, ("pieces", 1, "b"), ["-1/10"]),
          (0, ("pieces", 1, "gradient"), [str(1 + TINY)]), (2, ("function", "pieces", 1, "A"), [[-1]]),
-         (2, ("function", "pieces", 1, "b"), [0])], "piece 1: along a ray it goes away faster"),
+         (2, ("function", "pieces", 1, "b"), [0])], "piece 1: along a ray the difference grows faster"),
     6: ([(2, ("error_bound",), str(Fraction(1, 10) - TINY))], "error_bound: its a is less than 0.1"),
     7: ([(2, ("jump", "point"), [str(Fraction(1, 10) + TINY)])], "jump: the point is not in piece 0"),
 }  # fmt: skip
@@ -484,16 +484,16 @@ REGIONS = {
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ([(2, ("places", 0), [-1, 0, -1])], "no integers with w >= 0"),
-        ([(2, ("places", 0), ["-1", 0, 1])], "no integers with w >= 0"),
-        ([(2, ("places", 0), [0, 0, 1])], "places: one comes twice"),
+        ([(2, ("places", 0), [-1, 0, -1])], "not integers with w >= 0"),
+        ([(2, ("places", 0), ["-1", 0, 1])], "not integers with w >= 0"),
+        ([(2, ("places", 0), [0, 0, 1])], "places: an entry is repeated"),
         ([(2, ("places", 0), [-1, 1, 1])], r"piece 0: place 0 is not 0 in coordinates \[1\]"),
         ([(2, ("pieces", 0), [[0, 1], [1, 2], [1, 2]])], "more than two cells have the facet|on the same side"),
         ([(2, ("pieces", 0), [[1, 2], [2, 1]])], r"two cells are on the same side of the facet \(1,\)"),
         ([(2, ("pieces", 1), [[2]])], "its first cell has 0 dimensions, and the piece has 1"),
-        ([(2, ("pieces", 1), [[2, 2]])], "no list of different numbers"),
-        ([(2, ("pieces", 1), [[]])], "no list of different numbers"),
-        ([(2, ("pieces", 1), [[2, 4]])], "no list of different numbers from 0 to 3"),
+        ([(2, ("pieces", 1), [[2, 2]])], "not a list of different numbers"),
+        ([(2, ("pieces", 1), [[]])], "not a list of different numbers"),
+        ([(2, ("pieces", 1), [[2, 4]])], "not a list of different numbers from 0 to 3"),
         ([(2, ("error_bound",), more)], "it is not the supremum"),
         ([(2, ("error_bound",), str(1 - TINY))], "it is not the supremum"),
     ],

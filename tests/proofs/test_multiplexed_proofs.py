@@ -144,9 +144,9 @@ def test_hypothesis_2_knots_read_one_input():
     ("change", "match"),
     [
         (lambda layer: layer["bias"].__setitem__(0, "1/2"), "bias 1"),
-        (lambda layer: next(e for e in layer["entries"] if e[0] == 0).__setitem__(2, 1), "no distance"),
-        (lambda layer: layer["bias"].__setitem__(1, "1/1000000"), "one knot less a multiple"),
-        (lambda layer: [e.__setitem__(2, 2) for e in layer["entries"] if e[2] == 1], "one knot less a multiple"),
+        (lambda layer: next(e for e in layer["entries"] if e[0] == 0).__setitem__(2, 1), "not a distance"),
+        (lambda layer: layer["bias"].__setitem__(1, "1/1000000"), "one knot minus a multiple"),
+        (lambda layer: [e.__setitem__(2, 2) for e in layer["entries"] if e[2] == 1], "one knot minus a multiple"),
     ],
 )
 def test_hypothesis_3_tiles(change, match):

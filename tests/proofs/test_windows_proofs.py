@@ -164,7 +164,7 @@ def test_hypothesis_4_all_clamps_take_off_the_same():
     function, network, proof = triple("large")
     carry = carries_of(network, inner_knots(function, network))[0]
     changed = with_layer(network, 2, lambda layer: add_entry(layer, 0, carry, 77))
-    refused(function, changed, proof, "bends of the others")
+    refused(function, changed, proof, "bends differ from those")
 
 
 def test_hypothesis_4_what_is_taken_off_is_convex():
@@ -246,7 +246,7 @@ def test_hypothesis_8_each_clamp_is_in_one_class():
 def test_hypothesis_9_outputs_are_sums_of_sides():
     function, network, proof = triple("plane")
     more = with_layer(network, -1, lambda layer: layer["entries"][0].__setitem__(2, 2))
-    refused(function, more, proof, "no sum of multiples|add up to 0")
+    refused(function, more, proof, "not a sum of multiples|add up to 0")
 
 
 def test_hypothesis_9_factors_add_up_to_0():
