@@ -122,9 +122,9 @@ def compile(
         rounds weights and bounds the error of float16 arithmetic. These three are always proved: `Compiled.within` has
         the error, and with `within` it is at most that.
     inputs
-        For integer weights the format of the inputs, such as "Q7.8": a sign, 7 bits before the point and 8 behind.
-        Default: as many bits before the point as the domain needs (7 where it is not bounded) and the rest of 16
-        behind, or fewer, down to 8, if sums then fit into 32 bits.
+        For integer weights the format of the inputs, such as "Q7.8": a sign, 7 integer bits and 8 fraction bits.
+        Default: as many integer bits as the domain needs (7 if it is unbounded), and 16 bits in all; or fewer fraction
+        bits, down to 8, if sums then fit into 32 bits.
     outside
         Behaviour outside a bounded domain. "free": unspecified. "clip": the value at the nearest point of the domain,
         which must be a box; this adds two neurons for each input, in two layers, and the proof covers it. "error":

@@ -28,7 +28,7 @@ AVOID = {
     r"\bfor ever\b": "`in all future steps`, `does not terminate`",
     r"\bthis very\b": "`the given`",
     r"\b(?:comes?|taken?) apart\b": "`is a sum`, `is extracted`",
-    r"(?<!there )\b(?:is|are|was|were) no (?!longer|more|less|larger|smaller|farther|closer|greater)[a-z]": "`is not a`",
+    r"(?<!there )\b(?:is|are|was|were) no (?!longer|more|less|larger|smaller|farther|greater)[a-z]": "`is not a`",
     r"\bnobody\b": "`no one`, or `this was not determined`",
     r"\bunfold": "`expand`",
     r"\bcannot be told\b": "`cannot be distinguished`",

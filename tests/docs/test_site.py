@@ -39,6 +39,13 @@ def test_every_public_name_is_on_a_page_of_the_api(hooks: ModuleType) -> None:
     assert sorted(name.rpartition(".")[2] for name in listed) == sorted({*cpwl.__all__, *cpwl.io.__all__} - {"io"})
 
 
+def test_options_in_inline_code_stay_on_one_line(hooks: ModuleType) -> None:
+    """A browser may break a line after a hyphen; names such as `--max-error` are marked, other code is not."""
+    shown = re.sub(r"<code>([^<]*)</code>", hooks.unbroken, "<p><code>cpwl ask -o x --max-error 1</code> a - b</p>")
+    assert re.findall(r'<span class="option">([^<]*)</span>', shown) == ["-o", "--max-error"]
+    assert re.sub(r"</?span[^>]*>", "", shown) == "<p><code>cpwl ask -o x --max-error 1</code> a - b</p>"
+
+
 def test_every_page_is_in_the_navigation(hooks: ModuleType) -> None:
     """Pages that somebody adds are found by readers, too."""
     from types import SimpleNamespace

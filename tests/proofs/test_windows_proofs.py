@@ -234,7 +234,7 @@ def test_hypothesis_8_maxima_compare_what_the_proof_says():
     function, network, proof = triple("plane")
     side = proof["sides"][0]
     side[0], side[1] = side[1], side[0]
-    refused(function, network, proof, "does not compare")
+    refused(function, network, proof, "neither compares")
 
 
 def test_hypothesis_8_each_clamp_is_in_one_class():

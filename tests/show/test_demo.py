@@ -268,6 +268,7 @@ def test_the_table_is_one_whole_page(rows: list[Row], folder: Path) -> None:
     """All tags are closed, and every reference is to a file beside it."""
     assert rows
     text = (folder / "report.html").read_text(encoding="utf-8")
+    assert '<meta name="viewport" content="width=device-width' in text
     page = _Page(text)
     assert not page.open
     assert set(page.links) == {path.name for row in rows for path in (*row.files, row.files.page)}

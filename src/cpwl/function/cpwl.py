@@ -365,7 +365,7 @@ class CPWL:
         return self.with_parts(Laws.from_integer(laws), mesh)
 
     def with_parts(self, laws: Laws, mesh: Mesh | None) -> CPWL:
-        """The pieces with other laws. What is known of the pieces stays true; of the values nothing does."""
+        """The pieces with other laws. Facts about the pieces are kept; facts about the values are dropped."""
         known = None if self.known is None else replace(self.known, network=None, optimal=None)
         made = CPWL.from_parts(Parts(self.polyhedra, laws, self.domain, self.tol, mesh, known))
         return replace(made, complete=self.complete)
@@ -431,14 +431,14 @@ class CPWL:
 
         The same function, cut into other pieces, has the same fingerprint: it is the BLAKE2b digest of a normal form
         (docs/theory/flags.md), all numbers exact. Two functions with one fingerprint and different values would be a
-        collision of BLAKE2b with 256 bits, which nobody has found; still, a fingerprint is not a proof, and `equal`
+        collision of BLAKE2b with 256 bits, and none is known. Still, a fingerprint is not a proof; `equal`
         gives one. Only the covered set and the laws count, not an asserted domain or a tolerance; data that covers a
         point several times counts each time.
 
         Parameters
         ----------
         key
-            Up to 64 bytes. Without the key, nobody can compute or predict the fingerprint.
+            Up to 64 bytes. Without the key, the fingerprint cannot be computed or predicted.
 
         Returns
         -------
@@ -486,9 +486,9 @@ class CPWL:
         """Find an exactly continuous function near float data, or report why none was found.
 
         Laws that agree within `tol` become one law, and facets are re-derived from ``f_i = f_j``; no value and no facet
-        moves by more than `tol`, relative. With `even` the points of a table that are on an even lattice but for
-        rounding, such as those of ``linspace``, are moved onto it, and those on one line but for `tol` onto a line: a
-        table of rounded decimals over a polygon becomes one over a convex domain. See docs/floats.md.
+        moves by more than `tol`, relative. With `even`, points of a table may move as well: points that lie on an even
+        lattice up to rounding, such as those of ``linspace``, move onto it, and points that lie on a line up to `tol`
+        move onto the line. The domain of a table of rounded decimals over a polygon then is convex. See docs/floats.md.
 
         Parameters
         ----------

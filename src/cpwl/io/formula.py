@@ -191,7 +191,7 @@ class Formula:
 
     @within_float64()
     def function(self, *, domain: Domain = None, box: tuple[Any, Any] | None = None) -> CPWL:
-        """The function with its pieces, on all of R^n or on a domain; `compile` looks at `network`, too."""
+        """The function with its pieces, on all of R^n or on a domain; `compile` also considers `network`."""
         p = function_of(self.outputs, self.variables, as_domain(domain, len(self.variables), box=box))
         return replace(p, known=replace(p.known or Known(), network=self.network))
 

@@ -339,7 +339,7 @@ def to_c(
     path : path-like
         The header. An existing file is replaced when the new one is complete.
     dtype : {"float64", "float32"}, optional
-        double, or float. By default double; but what was compiled with integer weights becomes code without floats.
+        double, or float. By default double. A result with integer weights becomes code without floats.
     form : {"auto", "network", "tree", "grid"}
         "auto" takes the form with the fewest operations (multiply-adds and comparisons in the worst case) among those
         whose constants fit `max_bytes`.
@@ -353,7 +353,7 @@ def to_c(
     max_bytes : int, optional
         The most bytes of constants.
     fixed : str, optional
-        Integers only: the format of inputs and outputs, "Q7.8" (a sign, 7 bits before the point, 8 behind), or one for
+        Integers only: the format of inputs and outputs, "Q7.8" (a sign, 7 integer bits, 8 fraction bits), or one for
         each, "Q7.8:Q1.14", of 8, 16 or 32 bits. The code is a tree, no sum overflows for any input, and `error_bound`
         is about inputs of the format.
     fold : bool
