@@ -277,7 +277,7 @@ def test_casts_to_integers_do_not_wrap_around(tmp_path):
     """What the smaller type does not hold is refused."""
     there = node("Cast", ["a"], "k", to=TensorProto.INT8), node("Cast", ["k"], "c", to=TensorProto.DOUBLE)
     model = make([*there, node("Add", ["X", "c"], "Y")], {"a": [300.0]})
-    with pytest.raises(InputError, match="int8 does not hold, such as 300"):
+    with pytest.raises(InputError, match="int8 cannot represent, such as 300"):
         from_onnx(saved(model, tmp_path))
 
 

@@ -148,7 +148,7 @@ def test_names_that_are_there_twice(tmp_path):
                 one = io.BytesIO()
                 np.save(one, np.full((1, 1), value))
                 archive.writestr(name, one.getvalue())
-        with pytest.raises(InputError, match=r"`0\.weight` is there 2 times"):
+        with pytest.raises(InputError, match=r"`0\.weight` 2 times"):
             from_npz(tmp_path / "a.npz")
 
 
