@@ -156,3 +156,16 @@ def test_help_texts_avoid_them_too() -> None:
     shown = texts(typer.main.get_command(_app))
     assert len(shown) > 150
     assert [(text, found) for text in shown if (found := avoided(text))] == []
+
+
+def test_the_list_of_commands_is_not_cut_off(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """On a terminal of 80 columns, `cpwl --help` has one complete sentence for each command."""
+    from cpwl.cli.app import run_command
+
+    monkeypatch.setenv("COLUMNS", "80")
+    assert run_command(["--help"]) == 0
+    listed = capsys.readouterr().out.partition("Commands:\n")[2].partition("\n\n")[0].splitlines()
+    assert len(listed) >= 20
+    assert [line for line in listed if not line.endswith(".") or line.endswith("...")] == []

@@ -73,7 +73,7 @@ def ask(
     *,
     work: Work,
 ) -> Said:
-    """Answer questions about a function or a network, exactly and with a witness.
+    """Answer questions about a function or a network. Answers are exact and have a witness.
 
     Exit status: 0 if every question is answered and no answer is "no"; 1 if an answer is "no"; 2 if one is undecided.
     """

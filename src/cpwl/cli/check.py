@@ -32,7 +32,7 @@ def check(
     *,
     work: Work,
 ) -> Said:
-    """Check a proof against the function and the weights, with the stand-alone checker.
+    """Check a proof with the stand-alone checker. It reads the function, the weights and the proof.
 
     Two networks are compared on R^n, or on the box of --box; the proof itself does not contain the box.
 

@@ -125,7 +125,7 @@ def compile(
     ] = False,
     work: Work,
 ) -> Said:
-    """Compile a function into a ReLU network that computes it exactly, or within a stated error."""
+    """Compile a function into a ReLU network. It computes the function exactly, or within a stated error."""
     proof = output.with_suffix(".proof.json") if certify else None
     integer = dtype in ("int16", "int8")
     if inputs is not None and not integer:
@@ -457,7 +457,7 @@ def mpc(
     *,
     work: Work,
 ) -> Said:
-    """Solve a model predictive controller exactly, and write its law as C code."""
+    """Compile a model predictive controller to C code. Its law is solved exactly."""
     if output.suffix.lower() != ".h":
         raise typer.BadParameter(f"`{output}` must end in .h; `cpwl compile PLANT` writes networks.", param_hint="'-o'")
     beside = [output.with_suffix(ending) for ending in (".law.json", ".net.json", ".proof.json")] if certify else []

@@ -80,7 +80,7 @@ def convert(
         str | None, typer.Option(metavar="LIST", help="Their units, such as m,m/s,N; empty for none.")
     ] = None,
 ) -> Said:
-    """Convert a file to another format; `cpwl info` lists the formats."""
+    """Convert a file to another format. `cpwl info` lists the formats."""
     from cpwl.io.endings import write, writer_of
     from cpwl.network import Network
 
@@ -106,7 +106,7 @@ def doctor(
     *,
     work: Work,
 ) -> Said:
-    """Report jumps, gaps, overlaps and other defects of a function, each with a point, a size and a remedy."""
+    """Report jumps, gaps and overlaps of a function. Each defect has a point, a size and a remedy."""
     p = load_function(source, "`cpwl doctor` takes a function", layout)
     with work() as how:
         report = p.doctor(executor=how["executor"])
@@ -173,7 +173,7 @@ def bounds(
     ] = None,
     dim: Annotated[int | None, typer.Option(min=1, metavar="N", help="Number of inputs.")] = None,
 ) -> Said:
-    """Print published upper bounds on network size, given the number of pieces, components and inputs.
+    """Print published upper bounds on network size. They depend on the number of pieces, components and inputs.
 
     A bound is printed if all numbers that it needs are given.
     """

@@ -60,7 +60,7 @@ def equal(
     *,
     work: Work,
 ) -> Said:
-    """Prove that two networks or functions are equal, or print a point where they differ.
+    """Decide whether two networks or functions are equal. The answer is a proof, or a point where they differ.
 
     Exit status: 0 equal; 1 different; 2 undecided within --max-regions, --timeout and --max-memory, or equal but no
     proof was found to write.
@@ -163,7 +163,7 @@ def count_regions(
     *,
     work: Work,
 ) -> Said:
-    """Count the linear regions of a ReLU network: activation cells, convex pieces, connected pieces, laws."""
+    """Count the linear regions of a ReLU network. Prints activation cells, convex pieces, connected pieces and laws."""
     if checkpoint is not None and not cells:
         raise typer.BadParameter("only counts of cells can be resumed: add --cells.", param_hint="'--checkpoint'")
     from cpwl.regions.extract import count_regions as count_of
@@ -206,7 +206,7 @@ def extract(
     *,
     work: Work,
 ) -> Said:
-    """Compute every linear region of a ReLU network, with its affine map."""
+    """List the linear regions of a ReLU network. Each has its affine map."""
     if not output.suffix:
         return _extract_parts(
             source, output, box, exact, {"merge": merge, "max-regions": max_regions, "resume": resume}, work
@@ -310,7 +310,7 @@ def compress(
     *,
     work: Work,
 ) -> Said:
-    """Write a smaller network that is proved equal, or the same network if none is found.
+    """Write a smaller network that is proved equal. If none is found, the network is written unchanged.
 
     With --certify, the exit status is 2 if the network was written but no proof was found.
     """
@@ -392,7 +392,7 @@ def vnnlib(
     max_regions: Annotated[int, typer.Option(min=1, help="Stop after this many linear regions.")] = 100_000,
     max_neurons: MaxNeurons = None,
 ) -> Said:
-    """Write a verification benchmark with known answers: instances.csv, ONNX and VNN-LIB files, ground_truth.json."""
+    """Write a verification benchmark with known answers. The folder has ONNX, VNN-LIB and ground_truth.json files."""
     from cpwl.io.vnnlib import check_new_folder, to_vnnlib
 
     check_new_folder(output)
@@ -425,7 +425,7 @@ def milp(
     ] = 5000,
     max_neurons: MaxNeurons = None,
 ) -> Said:
-    """Write a mixed-integer program of a network, with exact neuron ranges as big-M constants."""
+    """Write a network as a mixed-integer program. Big-M constants are exact neuron ranges."""
     suffix = check_ending(output, ".lp", ".mps", ".onnx")
     check_output(output, source)
     if suffix == ".onnx":

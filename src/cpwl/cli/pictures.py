@@ -33,7 +33,7 @@ from cpwl.progress import progress_bar
 def demo(
     output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Output directory.")] = Path("out/demo"),
 ) -> None:
-    """Compile and prove the bundled examples, and compare their sizes with published bounds."""
+    """Compile and prove the bundled examples. Compare their sizes with published bounds."""
     from cpwl.show.bundled import INDEX, NOTES, demo_table, failures, run_demo
 
     with progress_bar(delay=0.0) as progress:
@@ -82,7 +82,7 @@ def report(
         bool, typer.Option("--tradeoff", help="Add the table of `cpwl tradeoff` for the function in FILE.")
     ] = False,
 ) -> None:
-    """Write an interactive HTML page about a function, a network, or a pair of them. The page works offline."""
+    """Write an interactive HTML page. It shows a function, a network, or a pair of them, and works offline."""
     from cpwl.io.json import plant_in
     from cpwl.levels import tradeoff as levels_of
     from cpwl.network import Network
@@ -161,7 +161,7 @@ def tradeoff(
     *,
     work: Work,
 ) -> Said:
-    """Print neurons and bytes of C code against the proved error, from 10 % of the range to equality.
+    """Print network sizes against the proved error. Rows go from 10 % of the range to equality.
 
     Exit status: 0 if every row is proved, or --no-certify; 2 if the proof of a row was not found.
     """
@@ -192,7 +192,7 @@ def plot(
     shown: Annotated[int, typer.Option("--output-number", min=0, help="Which output, counted from 0.")] = 0,
     box: BoxBounds = None,
 ) -> None:
-    """Plot a function as a curve, a map of its pieces or a surface; or a network as a graph."""
+    """Plot a function or a network. A function is a curve, a map of its pieces or a surface; a network is a graph."""
     from cpwl.network import Network
 
     check_ending(output, ".svg", ".png", ".pdf")
