@@ -295,7 +295,7 @@ def _constructions(compiled: Compiled, *, taken: bool) -> list[dict[str, Any]]:
     rows = []
     for name in TABLE:
         if name == compiled.construction:
-            about = f"{'taken' if taken else 'what compile takes'}: {compiled.reason}"
+            about = f"{'selected' if taken else 'selected by compile'}: {compiled.reason}"
             row = _row(name, about, compiled.sizes, kind="taken" if taken else "plan", taken=taken)
             rows.append({**row, "error": compiled.error})
         elif name in compiled.alternatives:
@@ -313,7 +313,7 @@ def _constructions(compiled: Compiled, *, taken: bool) -> list[dict[str, Any]]:
 def _published(compiled: Compiled, p: CPWL) -> list[dict[str, Any]]:
     rows = []
     for name, bound in compiled.bounds.items():
-        about = "what its rows add up to" if name == "algorithm1" else "suffices for any such function"
+        about = "the sum over its rows" if name == "algorithm1" else "upper bound for every such function"
         row = _row(_TITLES.get(name, name), f"published: {about}", None, kind="published")
         rows.append({**row, **_count(bound.neurons), "layers": bound.layers, "width": bound.width})
     return rows + _prior(p)
@@ -375,7 +375,7 @@ def proofs(found: Examined) -> list[dict[str, Any]]:
             lines.append("rounding of evaluation: no bound on an unbounded domain")
         else:
             lines += [
-                _figure(f"what evaluation in {name} adds at most", bound)
+                _figure(f"bound on the rounding errors of evaluation in {name}", bound)
                 for name, bound in proof.evaluation_bound.items()
             ]
         said.append(

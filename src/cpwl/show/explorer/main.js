@@ -101,7 +101,7 @@ function readout(view) {
     const output = scene.sums[scene.sums.length - 1][state.output];
     const on = scene.sums.slice(0, -1).map((z) => z.reduce((total, v) => total + (v > 0), 0));
     const all = scene.sums.slice(0, -1).reduce((total, z) => total + z.length, 0);
-    lines.push(["network", number(output)], ["neurons on", `${count(on.reduce((a, b) => a + b, 0))} of ${count(all)}` + (on.length > 1 ? ` (${on.join(", ")} by layer)` : "")]);
+    lines.push(["network", number(output)], ["active neurons", `${count(on.reduce((a, b) => a + b, 0))} of ${count(all)}` + (on.length > 1 ? ` (${on.join(", ")} by layer)` : "")]);
     const at = state.neuron && scene.sums[state.neuron.layer][state.neuron.index];
     find("neuron-text").textContent = state.neuron ? neuronText(view.network.layers, state.neuron, data.names, at) + (scene.hinge && scene.hinge.exact === false ? " (hinge from a grid)" : "") : "Select a neuron to show its hinge on the map; the side on which it is active is lighter. A blue frame marks neurons that are active at the point. Lines are weights: orange positive, blue negative.";
   }

@@ -246,7 +246,7 @@ def _absent(items: tuple[Item, ...], packed: list[dict[str, Any]]) -> list[str]:
     """What is too large to be drawn, in a sentence each."""
     return [
         f"{item.name}: {item.function.num_pieces:,} pieces in R^{item.function.dim} are too many numbers for a page; "
-        "only what is in words is shown."
+        "only the text is shown."
         for item, data in zip(items, packed, strict=True)
         if item.function is not None and data["pieces"] is None
     ]
