@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -471,17 +472,33 @@ def _triangles(shapes: list[Polygon]) -> Array:
 
 
 def _surface(ax: Any, shapes: list[Polygon], label: str) -> None:
-    from mpl_toolkits.mplot3d.art3d import Line3DCollection, Poly3DCollection
+    """Triangles and pieces of edges in one collection, which matplotlib sorts by depth: hidden edges are covered."""
+    from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
     found = _triangles(shapes)
     if len(found):
-        faces = Poly3DCollection(found, cmap="viridis", linewidths=0, antialiased=False)
-        faces.set_array(found[:, :, 2].mean(axis=1))
+        rims = _rims(shapes, 2 ** round(math.log(len(found) / sum(len(s.corners) - 2 for s in shapes), 4)))
+        heights = np.concatenate([found[:, :, 2].mean(axis=1), rims[:, :, 2].mean(axis=1)])
+        edges = ["none"] * len(found) + ["white"] * len(rims)
+        faces = Poly3DCollection(
+            np.concatenate([found, rims]), cmap="viridis", edgecolors=edges, linewidths=0.7, antialiased=False
+        )
+        faces.set_array(heights)
         ax.add_collection3d(faces)
-        rims = [np.column_stack([s.corners, s.values])[[*range(len(s.corners)), 0]] for s in shapes]
-        ax.add_collection3d(Line3DCollection(rims, colors="white", linewidths=0.5))
         ax.set_zlim(found[:, :, 2].min(), found[:, :, 2].max() or 1.0)
         ax.figure.colorbar(faces, ax=ax, label=label, shrink=0.7, pad=0.12)
+
+
+def _rims(shapes: list[Polygon], parts: int) -> Array:
+    """The edges of polygons in space, each cut into `parts`, as flat triangles ``(k, 3, 3)``."""
+    steps = np.arange(parts + 1)[:, None] / parts
+    found = []
+    for shape in shapes:
+        corners = np.column_stack([shape.corners, shape.values])
+        for a, b in zip(corners, np.roll(corners, -1, axis=0), strict=True):
+            places = a + steps * (b - a)
+            found.append(np.stack([places[:-1], places[1:], places[1:]], axis=1))
+    return np.concatenate(found)
 
 
 def plot_findings(report: Report, *, ax: Any = None) -> Any:
