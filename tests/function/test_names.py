@@ -141,3 +141,14 @@ def test_commands_take_and_show_names(tmp_path, capsys):
     assert said[:2] == ["x = (speed [rpm], load [N]), value = torque [Nm], fuel", "max: 1 at x = (0, 0)"]
     assert run_command(["ask", str(tmp_path / "p.json"), "--max", "--output", "2"]) == 65
     assert run_command(["ask", str(tmp_path / "p.json"), "--max", "--output", "heat"]) == 64
+
+
+def test_an_output_is_asked_by_its_name():
+    """As by its number; an unknown name is refused with the known ones, and a function without names says so."""
+    assert P.argmax(output="torque").value == BARE.argmax(output=0).value == 2
+    assert P.argmax(output="fuel").value == BARE.argmax(output=1).value == 1
+    assert P.is_convex(output="fuel").holds == BARE.is_convex(output=1).holds
+    with pytest.raises(InputError, match=r'no output "speed"; the names of the outputs are "torque", "fuel"'):
+        P.range(output="speed")
+    with pytest.raises(InputError, match=r"are none; `p.named` gives names"):
+        BARE.range(output="fuel")

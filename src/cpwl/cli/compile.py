@@ -143,7 +143,8 @@ def compile(
     source = Path("formula") if source is None else source
     if written is not None and layout is not None:
         raise typer.BadParameter("a formula is not a table.", param_hint="'--layout'")
-    p = load_function(source, "`cpwl compile` takes a function", layout) if written is None else written.function()
+    otherwise = "`cpwl compile` takes a function; `cpwl compress` makes a network smaller"
+    p = load_function(source, otherwise, layout) if written is None else written.function()
     weights: Weights = "exact" if output.suffix.lower() == ".json" else dtype or "float64"
     began = perf_counter()
     with work() as how:

@@ -614,7 +614,7 @@ class CPWL:
 
     # Asking: see `cpwl.function.questions`.
 
-    def range(self, *, domain: Any = None, box: Any = None, output: int | None = None) -> Range:
+    def range(self, *, domain: Any = None, box: Any = None, output: int | str | None = None) -> Range:
         """The least and the largest value of an output on the domain, exactly, each with a point, or a ray.
 
         >>> tent = CPWL.from_breakpoints([0, 1, 3], [0, "2/3", 0])
@@ -626,20 +626,20 @@ class CPWL:
         unbounded from x = (1) along (-1)
         """
 
-    def argmax(self, *, domain: Any = None, box: Any = None, output: int | None = None) -> Extremum:
+    def argmax(self, *, domain: Any = None, box: Any = None, output: int | str | None = None) -> Extremum:
         """The largest value of an output, and a point where it is attained, or a ray along which there is no bound."""
 
-    def argmin(self, *, domain: Any = None, box: Any = None, output: int | None = None) -> Extremum:
+    def argmin(self, *, domain: Any = None, box: Any = None, output: int | str | None = None) -> Extremum:
         """The least value of an output, and a point where it is attained, or a ray along which there is no bound."""
 
-    def integral(self, *, domain: Any = None, box: Any = None, output: int | None = None) -> Fraction:
+    def integral(self, *, domain: Any = None, box: Any = None, output: int | str | None = None) -> Fraction:
         """The integral of an output over a bounded domain, exactly.
 
         >>> CPWL.from_breakpoints([0, 1, 3], [0, 2, 0]).integral(box=(0, 3))
         Fraction(3, 1)
         """
 
-    def mean(self, *, domain: Any = None, box: Any = None, output: int | None = None) -> Fraction:
+    def mean(self, *, domain: Any = None, box: Any = None, output: int | str | None = None) -> Fraction:
         """The mean value of an output over a bounded domain, exactly.
 
         >>> CPWL.from_breakpoints([0, 1, 3], [0, 2, 0]).mean(box=(0, 3))
@@ -668,7 +668,7 @@ class CPWL:
             Fraction(0, 1)], dtype=object)))
         """
 
-    def is_convex(self, *, output: int | None = None, domain: Any = None, box: Any = None) -> Answer:
+    def is_convex(self, *, output: int | str | None = None, domain: Any = None, box: Any = None) -> Answer:
         """Decide whether an output is convex. A "no" comes with two points and their midpoint.
 
         >>> p = CPWL.from_breakpoints([0], [0], left_slope=-1, right_slope=1)
@@ -676,7 +676,7 @@ class CPWL:
         (True, array([Fraction(0, 1)], dtype=object))
         """
 
-    def is_concave(self, *, output: int | None = None, domain: Any = None, box: Any = None) -> Answer:
+    def is_concave(self, *, output: int | str | None = None, domain: Any = None, box: Any = None) -> Answer:
         """Decide whether an output is concave. A "no" comes with two points and their midpoint."""
 
     def is_monotone(
@@ -684,7 +684,7 @@ class CPWL:
         i: int = 0,
         *,
         increasing: bool | None = None,
-        output: int | None = None,
+        output: int | str | None = None,
         domain: Any = None,
         box: Any = None,
     ) -> Answer:
@@ -696,7 +696,7 @@ class CPWL:
         yes: it never falls along input 0
         """
 
-    def depends_on(self, i: int, *, output: int | None = None, domain: Any = None, box: Any = None) -> Answer:
+    def depends_on(self, i: int, *, output: int | str | None = None, domain: Any = None, box: Any = None) -> Answer:
         """Decide whether the function depends on input `i`. A "yes" comes with two points that show it.
 
         For float data, slopes within the noise do not count; `slack` is the largest of them.
@@ -715,7 +715,7 @@ class CPWL:
         """
 
     def level_set(
-        self, value: Any, *, above: bool = False, output: int | None = None, domain: Any = None, box: Any = None
+        self, value: Any, *, above: bool = False, output: int | str | None = None, domain: Any = None, box: Any = None
     ) -> LevelSet:
         """The sublevel set of an output (with `above`, the superlevel set): solid polyhedra, at most one in each piece.
 

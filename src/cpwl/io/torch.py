@@ -368,7 +368,7 @@ def _run(program: Any, tape: Tape, x: Tensor) -> Tensor:
             try:
                 values[node] = _operation(tape, node, list(args), dict(named))
             except (ValueError, TypeError, AttributeError) as error:
-                raise InputError(f"the operation `{node.target}` of the module is not read: {error}") from None
+                raise InputError(f"the operation `{node.target}` of the module is not supported: {error}") from None
     result = values[next(node for node in program.graph.nodes if node.op == "output").args[0][0]]
     if not isinstance(result, Tensor):
         raise InputError("the output of the module does not depend on its input")
@@ -387,7 +387,7 @@ def _operation(tape: Tape, node: Any, args: list[Any], named: dict[str, Any]) ->
             return node.target(*args, **named)
     name = node.target.overloadpacket.__name__
     if name not in _READ:
-        raise ValueError(f"those that are read are {', '.join(sorted(_READ))}")
+        raise ValueError(f"supported operations are {', '.join(sorted(_READ))}")
     found = _READ[name](_Step(tape, node), *args, **named)
     return found if isinstance(found, tuple) else _same_samples(found, node)
 

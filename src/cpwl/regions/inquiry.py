@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from cpwl.doors import check_argument, check_call, check_count, check_limit, check_path, formerly, within_float64
-from cpwl.errors import InputError, LimitError
+from cpwl.errors import InputError, LimitError, counted
 from cpwl.exact.rational import fraction, fraction_array
 from cpwl.executors import check_executor
 from cpwl.function import CPWL
@@ -208,7 +208,8 @@ class Inquiry:
         """
         centre, reach = fraction_array(x).reshape(-1), fraction(radius)
         if len(centre) != self.subject.inputs:
-            raise InputError(f"`x` has {len(centre)} coordinates, but there are {self.subject.inputs} inputs")
+            given, inputs = counted(len(centre), "coordinate"), counted(self.subject.inputs, "input")
+            raise InputError(f"`x` has {given}, but there are {inputs}")
         if self.subject.outputs < 2:
             raise InputError("a class is the largest of several outputs, but there is one output")
         if reach <= 0:

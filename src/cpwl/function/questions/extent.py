@@ -80,19 +80,25 @@ def asked(p: CPWL, domain: Any = None, box: Any = None) -> Asked:
     return Asked(bodies, whole.laws.integer()[number], number, moved, noise)
 
 
-def one_output(p: CPWL, output: int | None) -> int:
-    """The output that a question is about; it need not be said where there is one only."""
+def one_output(p: CPWL, output: int | str | None) -> int:
+    """The output that a question is about, by its number or its name (`CPWL.named`); the only one by default."""
     if output is None:
         if p.outputs > 1:
             raise InputError(f"the function has {p.outputs} outputs: choose one, as in `output=0`", option="output")
         return 0
+    if isinstance(output, str):
+        known = p.names[p.dim :]
+        if output not in known:
+            listed = ", ".join(f'"{name}"' for name in known) or "none; `p.named` gives names"
+            raise InputError(f'there is no output "{output}"; the names of the outputs are {listed}', option="output")
+        return known.index(output)
     check_count(output, "output", least=0, most=p.outputs - 1)
     return int(output)
 
 
 @formerly(place="domain")
 @within_float64()
-def value_range(p: CPWL, *, domain: Any = None, box: Any = None, output: int | None = None) -> Range:
+def value_range(p: CPWL, *, domain: Any = None, box: Any = None, output: int | str | None = None) -> Range:
     """The least and the largest value of an output on the domain, exactly, each with a point; or a ray if unbounded."""
     about, j = asked(p, domain, box), one_output(p, output)
     return Range(extreme(about, j, -1), extreme(about, j, 1))
@@ -100,21 +106,21 @@ def value_range(p: CPWL, *, domain: Any = None, box: Any = None, output: int | N
 
 @formerly(place="domain")
 @within_float64()
-def argmax(p: CPWL, *, domain: Any = None, box: Any = None, output: int | None = None) -> Extremum:
+def argmax(p: CPWL, *, domain: Any = None, box: Any = None, output: int | str | None = None) -> Extremum:
     """The largest value of an output, and a point where it is attained, or a ray along which there is no bound."""
     return extreme(asked(p, domain, box), one_output(p, output), 1)
 
 
 @formerly(place="domain")
 @within_float64()
-def argmin(p: CPWL, *, domain: Any = None, box: Any = None, output: int | None = None) -> Extremum:
+def argmin(p: CPWL, *, domain: Any = None, box: Any = None, output: int | str | None = None) -> Extremum:
     """The least value of an output, and a point where it is attained, or a ray along which there is no bound."""
     return extreme(asked(p, domain, box), one_output(p, output), -1)
 
 
 @formerly(place="domain")
 @within_float64()
-def integral(p: CPWL, *, domain: Any = None, box: Any = None, output: int | None = None) -> Fraction:
+def integral(p: CPWL, *, domain: Any = None, box: Any = None, output: int | str | None = None) -> Fraction:
     """The integral of an output over a bounded domain, exactly."""
     about, j = asked(p, domain, box), one_output(p, output)
     return integral_of(about.bodies, about.laws[:, j])[0]
@@ -122,7 +128,7 @@ def integral(p: CPWL, *, domain: Any = None, box: Any = None, output: int | None
 
 @formerly(place="domain")
 @within_float64()
-def mean(p: CPWL, *, domain: Any = None, box: Any = None, output: int | None = None) -> Fraction:
+def mean(p: CPWL, *, domain: Any = None, box: Any = None, output: int | str | None = None) -> Fraction:
     """The mean value of an output over a bounded domain, exactly."""
     about, j = asked(p, domain, box), one_output(p, output)
     total, volume = integral_of(about.bodies, about.laws[:, j])

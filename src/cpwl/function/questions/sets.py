@@ -27,7 +27,7 @@ Point = NDArray[np.object_]
 
 @within_float64()
 def level_set(
-    p: CPWL, value: Any, *, above: bool = False, output: int | None = None, domain: Any = None, box: Any = None
+    p: CPWL, value: Any, *, above: bool = False, output: int | str | None = None, domain: Any = None, box: Any = None
 ) -> LevelSet:
     """Where an output is at most `value`, or with `above` at least: polyhedra with interiors, one in each piece."""
     about, j = asked(p, domain, box), one_output(p, output)

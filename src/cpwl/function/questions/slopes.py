@@ -156,7 +156,7 @@ def is_monotone(
     i: int = 0,
     *,
     increasing: bool | None = None,
-    output: int | None = None,
+    output: int | str | None = None,
     domain: Any = None,
     box: Any = None,
 ) -> Answer:
@@ -188,7 +188,7 @@ def monotone(about: Asked, i: int, j: int, increasing: bool | None) -> Answer:
 
 
 @within_float64()
-def depends_on(p: CPWL, i: int, *, output: int | None = None, domain: Any = None, box: Any = None) -> Answer:
+def depends_on(p: CPWL, i: int, *, output: int | str | None = None, domain: Any = None, box: Any = None) -> Answer:
     """Whether the function changes with input `i`: two points that show it, or a proof that it does not."""
     check_count(i, "i", least=0, most=p.dim - 1)
     return dependence(asked(p, domain, box), i, range(p.outputs) if output is None else [one_output(p, output)])
@@ -225,13 +225,13 @@ def _along_input(about: Asked, body: int, i: int, j: int) -> tuple[NDArray[np.ob
 
 
 @within_float64()
-def is_convex(p: CPWL, *, output: int | None = None, domain: Any = None, box: Any = None) -> Answer:
+def is_convex(p: CPWL, *, output: int | str | None = None, domain: Any = None, box: Any = None) -> Answer:
     """Whether an output is convex: a no has two points and their midpoint, where the function is too large."""
     return bends(asked(p, domain, box), one_output(p, output), 1)
 
 
 @within_float64()
-def is_concave(p: CPWL, *, output: int | None = None, domain: Any = None, box: Any = None) -> Answer:
+def is_concave(p: CPWL, *, output: int | str | None = None, domain: Any = None, box: Any = None) -> Answer:
     """Whether an output is concave: a no has two points and their midpoint, where the function is too small."""
     return bends(asked(p, domain, box), one_output(p, output), -1)
 
