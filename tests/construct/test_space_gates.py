@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 from scipy.spatial import Delaunay
 
-from cpwl import CPWL, certify, compile
+from cpwl import CPWL, certify, compile, solve_mpqp
 from cpwl.construct.gates.space import first_layer as gate_bounds
 from cpwl.construct.gates.space.space_gates import peel
 from cpwl.errors import ConstructionError
 from cpwl.exact.rational import fraction_array
 from cpwl.function.bends.table import bend_planes, neighbours
+from cpwl.geometry import complex as complexes
 from cpwl.search import family_cover
 from shallow import from_hidden_layer
 from support.constructions import planned, space_gates
@@ -479,3 +480,24 @@ def test_an_affine_function_of_many_inputs():
 def test_every_bend_hyperplane_costs_a_neuron(p):
     """Hinges and gates bend on one hyperplane each: "auto" counts on it where a lattice is smaller than that."""
     assert space_gates(p).network.sizes.neurons >= bend_planes(p) > 0
+
+
+def test_pieces_that_are_cut_too_often_are_left_to_others(monkeypatch):
+    """An optimiser with 54 regions that do not meet face to face: 7,719 cells, and more than a minute of work."""
+    rng, unit = np.random.default_rng(1), np.eye(3, dtype=int)
+    program = {
+        "Q": unit,
+        "H": rng.integers(-3, 4, (3, 3)),
+        "c": [0] * 3,
+        "A": rng.integers(-3, 4, (8, 3)),
+        "b": [3] * 8,
+    }
+    box = {"A_t": [*unit.tolist(), *(-unit).tolist()], "b_t": [5] * 6}
+    law = solve_mpqp(program | {"F": rng.integers(-2, 3, (8, 3))} | box).merge()
+    asked, decide = [], complexes._overlap
+    monkeypatch.setattr(complexes, "_overlap", lambda *cells: asked.append(1) or decide(*cells))
+    made = compile(law)
+    reason = f"not planned: would take more than 308 cells, into which {law.num_pieces} pieces are cut"
+    assert made.alternatives["gates"].reason == f'{reason}; ask for construction="gates"'
+    assert len(asked) < 1_000
+    assert certify(law, made.network).error_bound == 0

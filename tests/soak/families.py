@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -11,8 +11,8 @@ import numpy as np
 from scipy.spatial import Delaunay
 
 import cpwl
-from cpwl import CPWL, Network
-from soak.truth import Truth, of_maxmin, of_network, of_table
+from cpwl import CPWL, InputError, Network
+from soak.truth import Truth, of_maxmin, of_network, of_table, solve
 from support.rational_pieces import cut_up, cuts
 
 __all__ = ["FAMILIES", "random_network"]
@@ -112,6 +112,61 @@ def breakpoints(rng: np.random.Generator, size: int) -> Made:
     return CPWL.from_breakpoints(x.tolist(), y.tolist(), left_slope=left, right_slope=right), truth
 
 
+def symmetric(rng: np.random.Generator, size: int) -> Made:
+    """A formula with mirrors, which need not pass through 0, or an odd one: ``f(x) - f(-x)``."""
+    odd = bool(rng.random() < 0.5)
+    n, k = int(rng.integers(1, 3 if odd else 4)), 2 + size // 4
+    f, center = rng.integers(-4, 5, (k, n + 1)), rng.integers(-2, 3, n).tolist()
+    rows = [rng.permutation(k)[: int(rng.integers(1, 4))].tolist() for _ in range(1 + size // 6)]
+    folded = [not odd and (i == 0 or bool(rng.random() < 0.5)) for i in range(n)]
+    inner = of_maxmin(rationals(f), rows)
+
+    def text(sign: int) -> str:
+        x = [f"abs(x{i} - ({center[i]}))" if folded[i] else f"({sign}*x{i})" for i in range(n)]
+        laws = [" + ".join([*(f"{c}*{v}" for c, v in zip(law, x, strict=False)), str(law[-1])]) for law in f.tolist()]
+        lows = [f"min({', '.join([laws[i] for i in row] * 2)})" for row in rows]
+        return f"max({', '.join(lows * 2)})"
+
+    def value(x: Sequence[Fraction]) -> list[Fraction] | None:
+        plus = inner.value([abs(v - center[i]) if folded[i] else v for i, v in enumerate(x)])
+        minus = inner.value([-v for v in x]) if odd else [Fraction(0)]
+        assert plus is not None
+        assert minus is not None
+        return [plus[0] - minus[0]]
+
+    formula = f"{text(1)} - {text(-1)}" if odd else text(1)
+    return cpwl.parse(formula, variables=[f"x{i}" for i in range(n)]), Truth(n, 1, value)
+
+
+def optimiser(rng: np.random.Generator, size: int) -> Made:
+    """The optimiser of a random program; the truth is found by trying every set of tight rows."""
+    n, m, k = int(rng.integers(1, 4)), int(rng.integers(1, 3)), 2 + size // 5
+    H, A, F = rng.integers(-3, 4, (m, n)), rng.integers(-3, 4, (k, m)), rng.integers(-2, 3, (k, n))
+    root, box = rng.integers(-2, 3, (m, m)), np.vstack([np.eye(n, dtype=int), -np.eye(n, dtype=int)])
+    Q = root.T @ root + np.eye(m, dtype=int)
+    program = {"Q": Q, "H": H, "A": A, "b": [3] * k, "F": F, "A_t": box, "b_t": [5] * (2 * n)}
+    sets = [s for size in range(m + 1) for s in itertools.combinations(range(k), size)]
+    sets = [s for s in sets if np.linalg.matrix_rank(A[list(s)]) == len(s)]
+
+    def value(x: Sequence[Fraction]) -> list[Fraction] | None:
+        top = [-sum((int(h) * v for h, v in zip(row, x, strict=True)), Fraction(0)) for row in H]
+        right = [3 + sum((int(h) * v for h, v in zip(row, x, strict=True)), Fraction(0)) for row in F]
+        for tight in sets:
+            own = [[*map(int, A[i]), *[0] * len(tight)] for i in tight]
+            matrix = [[*map(int, Q[i]), *(int(A[j, i]) for j in tight)] for i in range(m)] + own
+            found = [row[0] for row in solve(rationals(matrix), [[v] for v in (*top, *(right[i] for i in tight))])]
+            u, price = found[:m], found[m:]
+            left = [sum((int(a) * v for a, v in zip(row, u, strict=True)), Fraction(0)) for row in A]
+            if all(v >= 0 for v in price) and all(a <= b for a, b in zip(left, right, strict=True)):
+                return u
+        return None
+
+    try:
+        return cpwl.solve_mpqp(program), Truth(n, m, value)
+    except InputError:  # a flat feasible set: another program
+        return optimiser(rng, size)
+
+
 FAMILIES: dict[str, Callable[[np.random.Generator, int], Made]] = {
-    f.__name__: f for f in (delaunay, grid, maxmin, extracted, lifted, cut, breakpoints)
+    f.__name__: f for f in (delaunay, grid, maxmin, extracted, lifted, cut, breakpoints, symmetric, optimiser)
 }

@@ -74,7 +74,7 @@ def ask_exact(family: str, rng: np.random.Generator, size: int) -> Iterator[str]
             continue
         _same(exactly(network, x), x, truth, f"the network of {name}", p, network)
         yield f"certify {name}"
-        _certified(p, network, lambda _x, _v: Fraction(0), x)
+        _certified(p, network, lambda _x, _v: Fraction(0), x, equal=True)
     yield "equal"
     verdict = cpwl.equal(network, p, max_regions=4000)
     need(verdict.equal is not False, f"`equal` says no: {verdict.witness}", p, network)
@@ -88,12 +88,15 @@ def _same(values: Any, x: list[list[Fraction]], truth: Truth, what: str, *about:
         need(true is None or list(value) == true, f"{what} is {value} at {point}, not {true}", *about)
 
 
-def _certified(p: CPWL, network: Network, gap: Callable[[Any, Any], Fraction], x: list[list[Fraction]]) -> None:
+def _certified(
+    p: CPWL, network: Network, gap: Callable[[Any, Any], Fraction], x: list[list[Fraction]], *, equal: bool = False
+) -> None:
     """What is certified is accepted by the stand-alone checker, and no point contradicts the bound."""
     try:
         proof = cpwl.certify(p, network)
     except ProofError as error:
         raise Wrong(f"a right network is refuted: {error}", p, network) from error
+    need(not equal or proof.error_bound == 0, f"not proved equal: {proof.reason or proof.statement}", p, network)
     if not proof.proved:
         return
     with tempfile.TemporaryDirectory() as folder:

@@ -28,11 +28,11 @@ from cpwl.construct.select import Candidate
 from cpwl.construct.strips import plan as strips
 from cpwl.construct.univariate import plan as univariate
 from cpwl.construct.windows import plan as windows
-from cpwl.construct.windows.plan import few_cells, most_cells
 from cpwl.doors import within_float64
 from cpwl.errors import ConstructionError, InputError, LimitError, rare_collection
 from cpwl.executors import spread
 from cpwl.function import CPWL
+from cpwl.geometry.complex import many_cells
 
 Planned = Mapping[str, Candidate]
 """What has been planned so far, by name."""
@@ -131,10 +131,9 @@ def _cells(analysis: Analysis) -> str:
         return f"comparisons of {p.num_pieces:,} cells with their corners"
     try:
         p = analysis.exact.function
-        many = p.mesh is None and analysis.exact.box is not None and few_cells(p) is None
+        return many_cells(p.polyhedra) if p.mesh is None and analysis.exact.box is not None else ""
     except ConstructionError:
         return ""  # planning will say why
-    return f"more than {most_cells(p):,} cells, into which {p.num_pieces:,} pieces are cut" if many else ""
 
 
 def _of_part(without: str, function: CPWL, whole: Analysis) -> list[Candidate]:
@@ -164,7 +163,7 @@ _ROWS = (
         partial(parts.plan_fold, partial(_of_part, "")),
     ),
     Construction("layers", "pieces of a network with two hidden layers: these layers again", layers.plan, layers.least),
-    Construction("gates", "linear in the pieces, any dimension", gates.plan, gates.least, rank=1),
+    Construction("gates", "linear in the pieces, any dimension", gates.plan, gates.least, gates.work, rank=1),
     Construction("columns", "Kuhn grids, any n: safe in float32, far terms are exactly 0", columns.plan),
     Construction(
         "windows",

@@ -23,7 +23,7 @@ from scipy.sparse import csr_array
 from cpwl.errors import ConstructionError, LimitError
 from cpwl.exact.integers import primitive, signs_at
 from cpwl.geometry.cells import Cell, cell_of, cut
-from cpwl.geometry.polyhedra import Polyhedra
+from cpwl.geometry.polyhedra import Polyhedra, fact
 
 Flat = tuple[tuple[int, int], ...]
 """The affine hull of a face, as the entries ``p/q`` of a reduced echelon matrix."""
@@ -294,6 +294,26 @@ def complex_of(polyhedra: Polyhedra, *, limit: int = 20_000) -> tuple[Complex, N
     facets = [[[number[g] for g in facet] for facet in cell.facets.values()] for cell in cells]
     generators = np.array(list(number), dtype=object).reshape(len(number), polyhedra.dim + 1)
     return from_cells(generators, members, facets), np.array([cell.piece for cell in cells], dtype=np.int64)
+
+
+def _most_cells(polyhedra: Polyhedra) -> int:
+    return 200 + 2 * len(polyhedra)  # each is about a hinge
+
+
+@fact
+def few_cells(polyhedra: Polyhedra) -> tuple[Complex, NDArray[np.int64]] | None:
+    """The complex of pieces given by half-spaces; None if they do not meet face to face, by far."""
+    try:
+        return complex_of(polyhedra, limit=_most_cells(polyhedra))
+    except LimitError:
+        return None
+
+
+def many_cells(polyhedra: Polyhedra) -> str:
+    """How many cells there are where the complex has more than "auto" makes if it has a network; else ""."""
+    if few_cells(polyhedra) is not None:
+        return ""
+    return f"more than {_most_cells(polyhedra):,} cells, into which {len(polyhedra):,} pieces are cut"
 
 
 def _cells(polyhedra: Polyhedra) -> list[_Cell]:

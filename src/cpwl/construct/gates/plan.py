@@ -9,8 +9,9 @@ from cpwl.construct.analysis import Analysis
 from cpwl.construct.blocks.common import lifted
 from cpwl.construct.blocks.hinges import hinge_network
 from cpwl.construct.gates.plane.plane_gates import plane_gates
-from cpwl.construct.gates.space.space_gates import space_gates
+from cpwl.construct.gates.space.space_gates import cutting, space_gates
 from cpwl.construct.plan import Least, Plan
+from cpwl.errors import ConstructionError
 from cpwl.network import Network
 
 
@@ -43,6 +44,15 @@ def least(analysis: Analysis) -> Least:
     """
     planes = analysis.exact.bend_planes
     return Least(planes, f"the function bends on {planes} hyperplanes", 2 if planes else 1)
+
+
+def work(analysis: Analysis) -> str:
+    """Into how many cells pieces in space are cut, if "auto" leaves so many to others; else ""."""
+    try:
+        small = analysis.exact.essential
+    except ConstructionError:
+        return ""  # planning will say why
+    return cutting(small) if small.function.dim > 2 else ""
 
 
 def _network(analysis: Analysis) -> Network:

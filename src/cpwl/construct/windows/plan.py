@@ -45,11 +45,10 @@ from cpwl.errors import ConstructionError, LimitError
 from cpwl.exact.integers import primitive
 from cpwl.exact.rational import fraction_array, from_flint_array, to_flint
 from cpwl.function import CPWL
-from cpwl.geometry.complex import Complex, complex_of
-from cpwl.geometry.polyhedra import fact
+from cpwl.geometry.complex import Complex, complex_of, few_cells
 from cpwl.network.network import Network
 
-__all__ = ["Lifted", "few_cells", "least", "lifted", "most_cells", "obstruction", "plan", "split"]
+__all__ = ["Lifted", "least", "lifted", "obstruction", "plan", "split"]
 
 # A function with a convex lifting of its cells: those that it is given on, or finer ones where these have none.
 #
@@ -426,26 +425,12 @@ def lifted(p: CPWL) -> Lifted:
     if p.mesh is not None:
         cells = of_table(p.mesh, p.laws.integer())
     else:
-        complex_, piece = few_cells(p) or complex_of(p.polyhedra)
+        complex_, piece = few_cells(p.polyhedra) or complex_of(p.polyhedra)
         cells = of_complex(complex_, rationals(p.laws.integer()).transpose(1, 0, 2)[:, piece])
     basis, share, base = _independent(cells)
     cells = replace(cells, laws=cells.laws[basis])
     cells, lifting = _lift(cells, complex_)
     return Lifted(*condensed(cells, lifting), share, base)
-
-
-def most_cells(p: CPWL) -> int:
-    """Of pieces that do not meet face to face: "auto" leaves more cells to others. Each is about a hinge."""
-    return 200 + 2 * p.num_pieces
-
-
-@fact
-def few_cells(p: CPWL) -> tuple[Complex, NDArray[np.int64]] | None:
-    """The complex of pieces given by half-spaces; None if it has more than `most_cells`."""
-    try:
-        return complex_of(p.polyhedra, limit=most_cells(p))
-    except LimitError:
-        return None
 
 
 def _lift(cells: Cells, complex_: Complex | None) -> tuple[Cells, Lifting]:

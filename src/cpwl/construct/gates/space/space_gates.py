@@ -36,8 +36,8 @@ from cpwl.exact.rational import to_flint
 from cpwl.function import CPWL
 from cpwl.function.bends.table import Neighbours
 from cpwl.function.parts import Laws, Mesh, Parts
-from cpwl.geometry.complex import Complex, complex_of, from_simplices
-from cpwl.geometry.polyhedra import Polyhedra
+from cpwl.geometry.complex import Complex, complex_of, few_cells, from_simplices, many_cells
+from cpwl.geometry.polyhedra import Polyhedra, fact
 from cpwl.network import Network
 from cpwl.network.program import Chain, Row, chained
 
@@ -109,7 +109,10 @@ def _complex(p: CPWL, limit: int) -> tuple[Complex, NDArray[np.int64]]:
         complex_ = from_simplices(p.mesh.corners, p.mesh.simplices)
         if _meets_face_to_face(p.mesh, p.polyhedra, complex_):
             return complex_, np.arange(p.num_pieces)
-    return complex_of(p.polyhedra, limit=limit)
+    found = few_cells(p.polyhedra) or complex_of(p.polyhedra, limit=limit)
+    if len(found[1]) > limit:
+        raise LimitError(f"the pieces are cut into {len(found[1])} cells, and at most {limit} are allowed")
+    return found
 
 
 def _meets_face_to_face(mesh: Mesh, polyhedra: Polyhedra, complex_: Complex) -> bool:
@@ -160,6 +163,7 @@ class Peeled:
     hinges: dict[tuple[int, ...], _Jump]
 
 
+@fact
 def peel(p: CPWL, met: Neighbours) -> Peeled | None:
     """The consistent part and the rest in fewer pieces; None if that has as many as the function. Exact data.
 
@@ -272,14 +276,32 @@ def _silent(done: int, total: int, what: str) -> None:
     """No progress is shown."""
 
 
+def _peeled(analysis: Analysis) -> Peeled | None:
+    """The function with hinges taken off, where merging its pieces is worth it."""
+    p = analysis.function
+    some = _SOME if p.mesh is None else _FEW
+    return peel(p, analysis.neighbours) if p.tol == 0 and p.num_pieces <= some else None
+
+
+def cutting(analysis: Analysis) -> str:
+    """Into how many cells the pieces are cut, with and without hinges taken off, where these are many; else ""."""
+    p = analysis.function
+    many = "" if p.mesh is not None else many_cells(p.polyhedra)
+    peeled = _peeled(analysis) if many else None
+    if peeled is None or peeled.rest.num_pieces == 1:
+        return many
+    try:
+        return many_cells(peeled.rest.polyhedra)
+    except ConstructionError:  # pieces that contain lines: `_ways` takes the function as it is
+        return many
+
+
 def _ways(analysis: Analysis) -> list[tuple[Divided, Hinges]]:
     """The function on its complex, and as one with hinges taken off before: what has fewer cells, both if small.
 
     None if it is affine.
     """
-    p = analysis.function
-    some = _SOME if p.mesh is None else _FEW
-    peeled = peel(p, analysis.neighbours) if p.tol == 0 and p.num_pieces <= some else None
+    p, peeled = analysis.function, _peeled(analysis)
     rest = None if peeled is None else divide(peeled.rest)
     if peeled is None or rest is None or len(rest.projection) < p.dim:
         whole = divide(p)
