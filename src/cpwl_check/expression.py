@@ -6,9 +6,9 @@
 (2) every output of the network has the same form in inputs and atoms (ReLUs of forms) as its expression, where the ReLU
     of a form is replaced by the form or by 0 only if that has a sign in the box, `trace`, `Circuit.relu`, `expression`
 (3) *below*: on each region of a tree the components that are named are at most the law + e, and the expression is
-    false if these are false and no others, `Claim.settle`, `unsettled`
+    false if these are false and no others, `Claim.settle`, `Claim.at_corners`, `unsettled`
 (4) *reach*: on each region of a tree the components that are named are at least the law - e, and the expression is
-    true if these are true and no others, `Claim.settle`, `unsettled`
+    true if these are true and no others, `Claim.settle`, `Claim.at_corners`, `unsettled`
 (5) the stated bound is at least e, `expression`
 
 then ``|network - p|`` is at most the stated bound on every piece. Why this is a proof is in docs/proof.md.
@@ -18,7 +18,8 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from cpwl_check.budget import long, need, spend
+from cpwl_check.budget import long, longest, need, spend, work
+from cpwl_check.cones import dot, piece_cone
 from cpwl_check.pieces import Form, Law, Layers, Piece, Short, Vector, need_inside, over_one, plus
 from cpwl_check.reading import Rational, read, read_proof
 
@@ -185,6 +186,9 @@ class Claim(NamedTuple):
     output: int  # the number of the value
     o: int
     side: int
+    laws: list[Vector]  # the same, by number
+    bits: int  # of the longest coefficient
+    lowest: dict[tuple[int, ...], dict[tuple[int, ...], tuple[int, int]]]  # of some of them at places, see `least`
 
     def settle_all(self, pieces: list[Piece], trees: list[Any], where: str) -> Short:
         """The least error for which the trees, one a piece, prove it."""
@@ -207,6 +211,11 @@ class Claim(NamedTuple):
             if (parts := region.cut(node, len(law[0]) - 1, where)) is not None:
                 todo += parts
                 continue
+            if type(node) is dict and "corners" in node:
+                (numbers,) = read(node, {"corners": [range(len(self.components))]}, where)
+                leaves.append((where, set(numbers)))
+                e = max(e, self.at_corners(region, numbers, where))
+                continue
             (members,) = read(node, {"members": {str: Any}}, where)
             need(members.keys() <= self.components.keys(), where, "this component does not exist")
             leaves.append((where, {self.components[m][0] for m in members}))
@@ -214,6 +223,37 @@ class Claim(NamedTuple):
                 f = piece.vector(self.components[m][1])
                 e = max(e, region.shortfall(entry, [(self.side, f), (-self.side, law)], f"{where}, member {m}"))
         return e
+
+    def at_corners(self, region: Piece, members: list[int], where: str) -> Short:
+        """The least error for which components are on that side of the law on a region: what is affine is at least 0
+        there if it is so at all corners, along all rays, and along lines in either direction."""
+        need(not region.corners, where, "corners decide for a simplex in any case")
+        (law, d), worst = region.laws[self.o], Fraction(0)
+        places = piece_cone(region, len(law) - 1).generators()
+        if not any(g[-1] for g in places):
+            return worst, where  # no point is in it
+        known = self.lowest.setdefault(tuple(members), {})
+        for g in places if members else []:
+            place = tuple(g)
+            if place not in known:
+                known[place] = self.least(g, members, where)
+            value, c = known[place]
+            short = self.side * dot(law, g) * c - value * d
+            if short > 0:
+                need(g[-1], where, "a member falls short along a ray")
+                worst = max(worst, Fraction(short, c * d * g[-1]))
+        return worst, where
+
+    def least(self, g: list[int], members: list[int], where: str) -> tuple[int, int]:
+        """The least of some components, on that side, at a place: a numerator and a denominator."""
+        rows = [self.laws[m] for m in members]
+        spend(len(rows) * (1 + work(len(g), self.bits, longest([g]))), where)
+        best, one = self.side * dot(rows[0][0], g), rows[0][1]
+        for f, c in rows:
+            value = self.side * dot(f, g)
+            if value * one < best * c:
+                best, one = value, c
+        return best, one
 
 
 def expression(law: Law, layers: Layers, proof: Any) -> Fraction:
@@ -229,11 +269,12 @@ def expression(law: Law, layers: Layers, proof: Any) -> Fraction:
     for o, form in enumerate(trace(layers, circuit)):
         same = not plus(form, -1, values[meant[o]].form)
         need(same, f"output {o}", "the network does not compute this expression")
-    named = {str(m): (m, over_one(law)) for m, law in enumerate(components)}
+    laws = [over_one(law) for law in components]
+    named, bits = {str(m): (m, f) for m, f in enumerate(laws)}, longest(f for f, _ in laws)
     e = (Fraction(0), "")
     for o, (k, *sides) in enumerate(zip(meant, below, reach, strict=True)):
         for side, kind, trees in ((-1, "below", sides[0]), (1, "reach", sides[1])):
-            claim = Claim(named, values, k, o, side)
+            claim = Claim(named, values, k, o, side, laws, bits, {})
             e = max(e, claim.settle_all(pieces, trees, f"output {o}, {kind}"))
     need(e[0] <= stated < 10**300, e[1], "this falls short by more than error_bound")
     return Fraction(stated)

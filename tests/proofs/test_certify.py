@@ -698,3 +698,21 @@ def test_rounding_of_an_extraction_is_not_called_a_difference(shape):
     assert "refutes nothing" in rough.reason
     assert "exact=True" in rough.reason
     assert certify(extract(network, exact=True), network).error_bound == 0
+
+
+def test_a_maximum_of_many_planes_is_proved_by_corners(tmp_path):
+    """Tangents of a paraboloid, with unbounded pieces: the proof names components without multipliers, and no law of a
+    piece may be off by 1e-30, nor may a piece reach beyond one of its rows."""
+    slopes = np.random.default_rng(2).integers(-20, 21, (25, 2))
+    laws = np.column_stack([2 * slopes, -(slopes**2).sum(axis=1)]).tolist()
+    p = CPWL.from_maxmin(laws, [[k] for k in range(len(laws))])
+    network = compile(p, construction="lattice").network
+    files = documents(tmp_path, p, network, certify(p, network))
+    assert check(*files) == 0
+    assert sum("corners" in tree for tree in files[2]["below"][0]) > 10
+    for j, piece in enumerate(files[0]["pieces"]):
+        for change in (TINY, -TINY):
+            other = with_value(files[0], ("pieces", j, "offset", 0), written(Fraction(piece["offset"][0]) + change))
+            assert verdict((other, *files[1:])) is None
+        less = {"A": piece["A"][1:], "b": piece["b"][1:]}
+        assert verdict((with_value(files[0], ("pieces", j), piece | less), *files[1:])) is None

@@ -29,11 +29,15 @@ from support.proof_examples import (
     absolute_value,
     absolute_value_on_segments,
     affine,
+    affine_by_corners,
+    by_corners,
     cut_segment,
     documents,
     empty_piece,
     five_pieces,
+    five_pieces_by_corners,
     in_a_box,
+    inexact_by_corners,
     inexact_law,
     on_triangles,
     two_outputs,
@@ -163,7 +167,10 @@ def test_no_weight_may_differ_by_1e_30(example):
     check(p, network, proof)
 
 
-@pytest.mark.parametrize("example", [absolute_value, two_outputs, five_pieces, affine, a_value_is_carried])
+SOME = [absolute_value, two_outputs, five_pieces, affine, a_value_is_carried]
+
+
+@pytest.mark.parametrize("example", [*SOME, five_pieces_by_corners, affine_by_corners])
 def test_no_law_may_differ_by_1e_30(example):
     """Each coefficient of each law, in each direction."""
     p, network, proof = documents(example)
@@ -227,6 +234,13 @@ ATTACKS = [
     (cut_segment, (*FIRST, "0", "lambda"), {"0": 1}, "multiplier for a row that does not exist"),
     (cut_segment, ("reach", 0, 0, "above", "cut"), [1, 0], "identity|empty"),
     (cut_segment, ("reach", 0, 0, "below", "members"), {"0": {"lambda": {}}, "1": {"lambda": {"2": 1}}}, "falls short"),
+    (five_pieces_by_corners, ("below", 0, 3, "corners"), [2], "below, piece 3: these members do not settle"),
+    (five_pieces_by_corners, ("below", 0, 3, "corners"), [2, 3, 1], "below, piece 3: a member falls short along a ray"),
+    (five_pieces_by_corners, ("reach", 0, 0), {"corners": [0, 3]}, "reach, piece 0: a member falls short along a ray"),
+    (five_pieces_by_corners, ("below", 0, 3, "corners"), [2, 4], "range"),
+    (affine_by_corners, ("components", 0), [2, -3, "1/4"], "does not compute"),
+    (inexact_by_corners, ("error_bound",), "9999/1000000", "reach, piece 1: .* error_bound"),
+    (on_triangles, ("below", 0, 0), {"corners": [0, 1]}, "corners decide for a simplex"),
     (inexact_law, ("error_bound",), "9999/1000000", "reach, piece 1, member 1: .* error_bound"),
     (in_a_box, ("box", "proof"), None, "box"),
     (in_a_box, ("box", "high"), ["1/2"], "box, piece 0, entry 0"),
@@ -367,6 +381,16 @@ def test_pieces_and_members_must_all_be_there(example):
         for m in members:
             less = {k: entry for k, entry in members.items() if k != m}
             assert "do not settle" in refusal([p, network, put(proof, (name, o, j, "members"), less)])
+
+
+@pytest.mark.parametrize("example", [absolute_value, two_outputs, five_pieces, a_value_is_carried, in_a_box])
+def test_corners_show_what_multipliers_show(example):
+    """The same bound, and nothing less."""
+    files = documents(lambda: by_corners(example()))
+    bound = check(*files)
+    assert bound == check(*documents(example))
+    if bound:
+        assert "falls short" in refusal([*files[:2], put(files[2], ("error_bound",), str(bound - TINY))])
 
 
 def test_a_function_without_pieces_is_refused():

@@ -207,6 +207,38 @@ def on_triangles():
     return p, net, whole
 
 
+def by_corners(files):
+    """The same with leaves that name components only: the checker compares them at corners and along rays."""
+    p, net, whole = files
+
+    def named(tree):
+        if "cut" in tree:
+            return tree | {side: named(tree[side]) for side in ("below", "above")}
+        return {"corners": [int(m) for m in tree["members"]]}
+
+    return p, net, whole | {name: [[*map(named, trees)] for trees in whole[name]] for name in ("below", "reach")}
+
+
+def five_pieces_by_corners():
+    """Corners, rays, and in one piece a line that is cut."""
+    return by_corners(five_pieces())
+
+
+def affine_by_corners():
+    """Half-planes: a line, and a ray."""
+    return by_corners(affine())
+
+
+def empty_by_corners():
+    """Pieces without a point."""
+    return by_corners(empty_piece())
+
+
+def inexact_by_corners():
+    """A bound that is shown at corners."""
+    return by_corners(in_a_box())
+
+
 EXACT = [
     absolute_value,
     absolute_value_on_segments,
@@ -217,8 +249,11 @@ EXACT = [
     affine,
     cut_segment,
     empty_piece,
+    five_pieces_by_corners,
+    affine_by_corners,
+    empty_by_corners,
 ]
-BOUNDED = [inexact_law, in_a_box, on_triangles]
+BOUNDED = [inexact_law, in_a_box, on_triangles, inexact_by_corners]
 
 
 def documents(example):

@@ -35,6 +35,7 @@ _TRIES = 20_000  # atoms to try as the last one, over all forms
 _ROUNDS = 20  # of reading the network
 _DEEPEST = 64  # cuts that led to one region
 _BLOCK = 256  # pieces whose members are looked for together
+_SPANNED = 3  # inputs up to which the corners of a piece are few
 
 
 def propose_expression(question: Question) -> Iterator[Proposal]:
@@ -248,6 +249,7 @@ class _Claim:
         self.own = self.p.laws.integer()[:, o]
         self.full = full, whole.full.laws.integer()[:, o]
         self.slack = value_tolerance(self.p)
+        self.spanned = whole.full.tol == 0 and self.p.mesh is None and self.p.dim <= _SPANNED
         self._kept: dict[tuple[int, int, int], Entry] = {}
         self.values, self.output, self.count = values, output, len(number)
         self.own_number = {m: number[tuple(row)] for m, row in enumerate(table)}
@@ -260,6 +262,8 @@ class _Claim:
         for j, members in enumerate(self._settling_each(side, known)):
             if members is None:
                 found.append(self._region(j, side, self.whole.rows[j], 0, known[j]))
+            elif self.spanned and len(members) > 2 * len(self.whole.rows[j]):  # the order is exact, and corners are few
+                found.append({"corners": [self.own_number[m] for m in members]})
             else:
                 place = f"the expression is not {_word(side)} the function on piece {j}"
                 entries = {m: self._accept(self._entry(j, m, side), place) for m in members}
