@@ -216,7 +216,9 @@ class Region:
     def leaves(self, tree, o, side, components):
         """For each leaf its members, and how far their entries let them be on the wrong side of the law."""
         if "corners" in tree:
-            steps = [[side * (u - v) for u, v in zip(components[m], self.laws[o], strict=True)] for m in tree["corners"]]
+            steps = [
+                [side * (u - v) for u, v in zip(components[m], self.laws[o], strict=True)] for m in tree["corners"]
+            ]
             gaps = [max(-dot(step, x), Fraction(0)) for step in steps for x in self.polygon()]
             return [(set(tree["corners"]), gaps)]
         if "cut" not in tree:
