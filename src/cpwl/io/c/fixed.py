@@ -11,7 +11,6 @@ how far that takes a value from the function.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -24,6 +23,7 @@ from cpwl.errors import InputError, LimitError
 from cpwl.function.domain import Box
 from cpwl.io.c.text import TreeTables, tree_layout
 from cpwl.io.c.tree import Tree, law_row, tree_box, tree_error
+from cpwl.network.integer import fixed_point
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,15 +42,13 @@ class Fixed:
         >>> Fixed.from_text("Q7.8:Q1.14")
         Fixed(bits=16, inputs=8, outputs=14)
         """
-        found = [re.fullmatch(r"Q(\d{1,2})\.(\d{1,2})", part) for part in str(text).split(":")]
-        bits = {1 + int(part[1]) + int(part[2]) for part in found if part is not None}
-        if None in found or len(found) > 2 or len(bits) != 1 or not bits <= {8, 16, 32}:
+        bits, ends = zip(*map(fixed_point, str(text).split(":")), strict=True)
+        if len(ends) > 2 or len({*bits}) != 1 or bits[0] not in (8, 16, 32):
             raise InputError(
                 '`fixed` must be a format such as "Q7.8", or "Q7.8:Q1.14" for inputs and outputs, both with 8, 16 or '
                 f"32 bits including the sign, not {str(text)[:40]!r}"
             )
-        ends = [int(part[2]) for part in found if part is not None]
-        return cls(bits.pop(), ends[0], ends[-1])
+        return cls(bits[0], ends[0], ends[-1])
 
     def __str__(self) -> str:
         both = (f"Q{self.bits - 1 - end}.{end}" for end in (self.inputs, self.outputs))

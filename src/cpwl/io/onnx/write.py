@@ -55,19 +55,10 @@ def split_layers(network: Network, split: Sequence[bool]) -> Iterator[list[Part]
             yield [Part(None, whole, bias)]
             place = np.arange(len(bias), dtype=np.int64)
             continue
-        last = number == len(network.layers)
-        order = np.arange(len(bias), dtype=np.int64) if last else _order(weight)
-        moved = weight[order]
-        parts = []
-        for start in range(0, len(bias), _ROWS):
-            rows = moved[start : start + _ROWS]
-            read = np.unique(rows.indices)
-            # A part that reads nothing still needs a column, to be multiplied by 0.
-            read = read if len(read) else np.zeros(1, dtype=read.dtype)
-            parts.append(Part(place[read], rows[:, read].toarray(), bias[order[start : start + _ROWS]]))
-        yield parts
-        place = np.empty(len(order), dtype=np.int64)
-        place[order] = np.arange(len(order))
+        blocks = list(_blocks(weight, keep=number == len(network.layers)))
+        yield [Part(place[read], weight[own][:, read].toarray(), bias[own]) for own, read in blocks]
+        place = np.empty(len(bias), dtype=np.int64)
+        place[np.concatenate([own for own, _ in blocks])] = np.arange(len(bias))
 
 
 _GATHER = 300  # products that take as long as gathering one column: six banded layers, measured in onnxruntime 1.31
@@ -75,31 +66,31 @@ _GATHER = 300  # products that take as long as gathering one column: six banded 
 
 def _pays(weight: Any) -> bool:
     """Whether a layer in parts is faster than a dense one."""
-    order = _order(weight)
-    blocks = (weight[order[start : start + _ROWS]] for start in range(0, weight.shape[0], _ROWS))
-    cost = sum((rows.shape[0] + _GATHER) * len(np.unique(rows.indices)) for rows in blocks)
+    cost = sum((len(own) + _GATHER) * len(read) for own, read in _blocks(weight))
     return bool(cost < weight.shape[0] * weight.shape[1])
 
 
 def split_size(network: Network, itemsize: int) -> int:
     """The bytes of all parts, without making them."""
-    total = 0
-    for number, (weight, bias) in enumerate(network.layers, start=1):
-        order = np.arange(len(bias)) if number == len(network.layers) else _order(weight)
-        moved = weight[order]
-        for start in range(0, len(bias), _ROWS):
-            rows = moved[start : start + _ROWS]
-            columns = max(len(np.unique(rows.indices)), 1)
-            total += rows.shape[0] * (columns + 1) * itemsize + 8 * columns
-    return total
+    last = len(network.layers) - 1
+    return sum(
+        len(own) * (len(read) + 1) * itemsize + 8 * len(read)
+        for k, (weight, _) in enumerate(network.layers)
+        for own, read in _blocks(weight, keep=k == last)
+    )
 
 
-def _order(weight: Any) -> NDArray[np.int64]:
-    """Rows by the first column that they read; those that read nothing last."""
+def _blocks(weight: Any, keep: bool = False) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """The rows and the columns of each part: rows in their order, or by the first column that they read."""
     length = np.diff(weight.indptr)
-    first = np.full(len(length), weight.shape[1], dtype=np.int64)
-    first[length > 0] = weight.indices[weight.indptr[:-1][length > 0]]
-    return np.argsort(first, kind="stable").astype(np.int64)
+    first = np.full(len(length), 0 if keep else weight.shape[1], dtype=np.int64)
+    if not keep:
+        first[length > 0] = weight.indices[weight.indptr[:-1][length > 0]]
+    order = np.argsort(first, kind="stable").astype(np.int64)
+    for own in np.split(order, range(_ROWS, len(order), _ROWS)):
+        read = np.unique(weight[own].indices)
+        # A part that reads nothing still needs a column, to be multiplied by 0.
+        yield own, read if len(read) else np.zeros(1, dtype=read.dtype)
 
 
 # A protobuf message, and so an ONNX file in one piece, ends at 2 GiB.
