@@ -305,37 +305,21 @@ def unfold(
     [1, 2, 2, 2]
     """
     with placed(shared, executor) as place:
-        if executor is None:
-            yield from _unfolded(work, shared, list(items), known)
-            return
-        desk, ahead = _Desk(executor, work, place, None), 2 * workers_of(executor)
+        desk, ahead = _Desk(executor, work, place, None), 1 if executor is None else 2 * workers_of(executor)
+        held = 1 if executor is None else _HELD * ahead
         todo = [_Node(item) for item in reversed(list(items))]  # the next one is the last
         try:
             while todo:
-                yield from _grown(todo, desk, ahead, known)
+                yield from _grown(todo, desk, ahead, held, known)
                 if todo[-1].ready:
                     node = todo.pop()
                     yield node.item, node.found
                 else:
-                    wait([f for f in (node.future for node in todo[-_HELD * ahead :]) if f], None, FIRST_COMPLETED)
+                    wait([f for f in (node.future for node in todo[-held:]) if f], None, FIRST_COMPLETED)
         finally:
             for node in todo:
                 if (future := node.future) is not None:
                     future.cancel()
-
-
-def _unfolded(
-    work: Work, shared: Any, items: list[Any], known: Callable[[Any], Any] | None
-) -> Iterator[tuple[Any, Any]]:
-    """The same in this process alone."""
-    todo = items[::-1]
-    while todo:
-        item = todo.pop()
-        found = None if known is None else known(item)
-        found = work(shared, item) if found is None else found
-        yield item, found
-        if isinstance(found, More):
-            todo += reversed(found.items)
 
 
 @dataclass(slots=True, eq=False)
@@ -354,14 +338,14 @@ class _Node:
 
 
 def _grown(
-    todo: list[_Node], desk: _Desk, ahead: int, known: Callable[[Any], Any] | None
+    todo: list[_Node], desk: _Desk, ahead: int, held: int, known: Callable[[Any], Any] | None
 ) -> Iterator[tuple[Any, More]]:
     """Collects what is done, puts parts in the place of items that were split, and sends what comes next.
 
     Splits are told as soon as they are known, so that there is work for all; results are kept until their turn comes.
     """
     away, k = 0, len(todo)
-    while k > max(0, len(todo) - _HELD * ahead) and away < ahead:
+    while k > max(0, len(todo) - held) and away < ahead:
         k -= 1
         node = todo[k]
         if node.sent is None and not node.ready:
@@ -431,15 +415,19 @@ class _Sent:
 
 
 class _Desk:
-    """Sends bundles, and looks at what became of them."""
+    """Sends bundles, and looks at what became of them; without an executor, this process does the work."""
 
-    def __init__(self, executor: Executor, work: Work, place: Placed, prepare: Callable[[Any], Any] | None) -> None:
+    def __init__(
+        self, executor: Executor | None, work: Work, place: Placed, prepare: Callable[[Any], Any] | None
+    ) -> None:
         self.executor, self.work, self.place, self.prepare = executor, work, place, prepare
         self.there = place.there
 
     def send(self, items: list[Any], data: bytes | None = None) -> _Sent:
         """A bundle to whoever takes it; with the bytes that all tasks need, or with where they are."""
         there = self.there if data is None else Parcel(self.place.digest, data=data)
+        if self.executor is None:
+            return _Sent(items, there, None)
         try:
             future = self.executor.submit(_bundle, self.work, self.prepare, self.place.digest, there, items)
         except (BrokenExecutor, RuntimeError):  # a pool that was shut down raises RuntimeError
