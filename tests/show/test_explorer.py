@@ -307,6 +307,23 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {name: folder / f"{name}.html" for name in made}
 
 
+def test_the_page_around_a_frame_chooses_the_colours(tab: browser.Tab, pages: dict[str, Path]) -> None:
+    """A message sets light or dark, and the picture changes; other messages are ignored."""
+    said = (  # messages arrive in order; two frames later the page is drawn
+        "new Promise((done) => {{ addEventListener('message', ({{ data }}) => data === 'end' &&"
+        " requestAnimationFrame(() => requestAnimationFrame(() => done())));"
+        " window.postMessage({}, '*'); window.postMessage('end', '*'); }})"
+    )
+    tab.open(pages["plane"])
+    before = tab.picture("surface")
+    for other in ("7", "null", "{ theme: 'pink' }"):
+        tab.ask(said.format(other))
+        assert tab.ask("document.documentElement.dataset.theme") is None
+    tab.ask(said.format("{ theme: 'dark' }"))
+    assert tab.ask("document.documentElement.dataset.theme") == "dark"
+    assert tab.picture("surface") != before
+
+
 @pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize("name", ["line", "plane", "space", "wrong", "pair", "affine", "outputs", "loop"])
 def test_pages_open_without_complaint(tab: browser.Tab, pages: dict[str, Path], name: str, dark: bool) -> None:

@@ -145,6 +145,11 @@ function wire() {
     document.documentElement.dataset.theme = now === "dark" ? "light" : "dark";
     draw();
   });
+  addEventListener("message", ({ data }) => { // the page around a frame chooses its colours
+    if (!["light", "dark"].includes(data?.theme)) return;
+    document.documentElement.dataset.theme = data.theme;
+    draw();
+  });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
   new ResizeObserver(draw).observe(find("pictures"));
 }
