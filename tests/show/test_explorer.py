@@ -130,8 +130,8 @@ def test_both_error_figures_of_float_data() -> None:
     p = cpwl.CPWL.from_simplices([[0.0, 0.1], [1.3, 0.0], [0.0, 0.7]], [[0, 1, 2]], [0.1, 0.2, 0.3])
     lines = " ".join(line for proof in data_of(cpwl.report(p))["proofs"] for line in proof["lines"])
     assert "weights against the function" in lines
-    assert "float64 adds at most" in lines
-    assert "float32 adds at most" in lines
+    assert "rounding errors of evaluation in float64" in lines
+    assert "rounding errors of evaluation in float32" in lines
 
 
 def test_a_function_that_is_wrong_is_shown_where_it_is_wrong() -> None:
