@@ -344,7 +344,7 @@ def test_pages_fit_a_telephone(tab: browser.Tab, pages: dict[str, Path]) -> None
 
 
 def test_hover_says_what_is_there(tab: browser.Tab, pages: dict[str, Path]) -> None:
-    """Point, piece, law, value and neurons on are those of the function and the network."""
+    """Point, piece, law, value and active neurons are those of the function and the network."""
     p, network = PLANE, plane_network()
     tab.open(pages["plane"])
     for right, down in ((0.3, 0.4), (0.6, 0.7), (0.5, 0.5)):
@@ -360,7 +360,7 @@ def test_hover_says_what_is_there(tab: browser.Tab, pages: dict[str, Path]) -> N
         for weight, bias in network.layers[:-1]:
             z = np.maximum(weight @ z + bias, 0)
             on += int((z > 0).sum())
-        assert tab.text("read-neurons-on").startswith(f"{on} of {network.sizes.neurons}")
+        assert tab.text("read-active-neurons").startswith(f"{on} of {network.sizes.neurons}")
 
 
 def test_the_map_tiles_the_domain(tab: browser.Tab, pages: dict[str, Path]) -> None:
