@@ -1,14 +1,15 @@
 """The neurons of every construction and of "auto", beside what is proved that no network can have fewer than.
 
-    python benchmarks/smallest.py [--only WORDS] [--full] [--auto] [--limit SECONDS] [--cases FOLDER] [--save FILE]
-                                  [--before FILE]
+    python benchmarks/smallest.py [--only WORDS] [--full] [--auto] [--effort NUMBER] [--limit SECONDS]
+                                  [--cases FOLDER] [--save FILE] [--before FILE]
 
 `--only` takes families whose name has one of some words, separated by commas; `--full` adds those that take long.
 With `--save` rows are added to a JSON file; docs/smallest.md shows `benchmarks/smallest.json`. `--auto` looks at "auto"
 alone: run with the sources of another commit in PYTHONPATH, it saves the file that `--before` reads. A row that takes
 longer than the limit is left out. Control laws are read from FOLDER, as PPOPT wrote them; without it they are left out.
 "auto" must equal the smallest of all constructions that are accurate enough, in every row. Constructions that "auto"
-planned have the size of their plan; "at least N" is the proved lower bound by which one was ruled out.
+planned have the size of their plan; "at least N" is the proved lower bound by which one was ruled out. `--effort` lets
+"auto" search for fewer neurons.
 """
 
 from __future__ import annotations
@@ -130,13 +131,13 @@ FAMILIES: dict[str, Row] = {
 """What is measured: the function, how it is compiled, and whether that takes a while."""
 
 
-def measured(name: str, alone: bool = False) -> dict[str, Any]:
+def measured(name: str, alone: bool = False, effort: float = 0.0) -> dict[str, Any]:
     """The neurons of "auto", unless `alone` those of all constructions that are accurate enough, and the bounds."""
     make, options, _ = FAMILIES[name]
     p = make()
     with warnings.catch_warnings(action="ignore"):
         start = process_time()
-        best = compile(p, **options)
+        best = compile(p, effort=effort, **options)
         spent = process_time() - start
         row = {"auto": best.sizes.neurons, "of": best.construction, "pieces": p.num_pieces, "seconds": round(spent, 1)}
         if alone:
@@ -186,12 +187,12 @@ def line(name: str, row: dict[str, Any]) -> str:
     return "| " + " | ".join([*cells, f"{row['any']:,}, {row['depth']:,}", f"{ratio:.1f}"]) + " |"
 
 
-def limited(name: str, alone: bool, seconds: int) -> dict[str, Any] | None:
+def limited(name: str, alone: bool, effort: float, seconds: int) -> dict[str, Any] | None:
     """A row, measured by a process of its own; None if that takes more than so many seconds."""
     limits = (resource.RLIMIT_CPU, (seconds, seconds + 1))
     with ProcessPoolExecutor(1, get_context("fork"), resource.setrlimit, limits) as pool:
         try:
-            return pool.submit(measured, name, alone).result()
+            return pool.submit(measured, name, alone, effort).result()
         except (BrokenExecutor, LimitError) as error:
             print(f"{name}: no result in {seconds} s ({type(error).__name__})", flush=True)
             return None
@@ -203,6 +204,7 @@ def main() -> None:
     parser.add_argument("--only", default="")
     parser.add_argument("--full", action="store_true")
     parser.add_argument("--auto", action="store_true")
+    parser.add_argument("--effort", type=float, default=0.0)
     parser.add_argument("--limit", type=int, default=600)
     for name in ("--cases", "--save", "--before"):
         parser.add_argument(name, type=Path)
@@ -218,7 +220,7 @@ def main() -> None:
         wanted = any(word in name for word in words) and (chosen.full or not is_long)
         if not wanted or (name.startswith("law") and _CASES is None):
             continue
-        row = limited(name, chosen.auto, chosen.limit)
+        row = limited(name, chosen.auto, chosen.effort, chosen.limit)
         if row is None:
             continue
         if name in before:

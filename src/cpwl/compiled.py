@@ -104,7 +104,8 @@ class Compiled:
     network
         The network, with exact weights.
     construction, reason
-        The construction, and why it was selected; "formula" for the network of a formula itself.
+        The construction, and why it was selected; "formula" for the network of a formula itself, "search" for a
+        smaller network that the search of `compile(effort=...)` found.
     sizes
         Its neurons, depth, width and nonzero weights.
     bounds

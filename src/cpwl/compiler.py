@@ -7,7 +7,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, partial
@@ -23,21 +23,22 @@ from cpwl.construct.plan import ConstructionName, Minimize, Options, Outside, Pl
 from cpwl.construct.select import Candidate, Choice, measured_error, select
 from cpwl.construct.table import TABLE, Ahead, in_order, in_range, ruled_out
 from cpwl.doors import check_argument, check_choice, check_number, check_switch, formerly, heard, within_float64
-from cpwl.equality.decide import distance
+from cpwl.equality.decide import distance, equal
 from cpwl.errors import ConstructionError, CpwlWarning, InputError, LimitError, ProofError, rare_collection
 from cpwl.executors import check_executor
 from cpwl.function import CPWL
 from cpwl.function.answers import Distance
 from cpwl.function.coarser import ROOM, Proposal, gaps, tolerances
-from cpwl.function.domain import Box, box_around, box_to_clip
+from cpwl.function.domain import Box, box_around, box_to_clip, domain_rows, is_everything
 from cpwl.function.examine import examine, is_rough_table
+from cpwl.geometry.polyhedra import Polyhedron
 from cpwl.network import Network
 from cpwl.network.algorithms import clipped
 from cpwl.network.integer import INTEGER, IntegerNetwork, fixed_point, integer_network, near_integers
 from cpwl.network.network import meant, rounded, run_in, weight_bytes
 from cpwl.progress import Shown, shows_progress
 from cpwl.proofs.certify import Certificate, certify, certify_integers
-from cpwl.proposals import Task, balanced_network, shorter, sources
+from cpwl.proposals import Task, balanced_network, searched, shorter, sources
 from cpwl.training import check_torch
 
 CONSTRUCTIONS: tuple[ConstructionName, ...] = get_args(ConstructionName)
@@ -83,6 +84,7 @@ def compile(
     outside: Outside = "free",
     within: Any = None,
     train: bool = False,
+    effort: float = 0.0,
     executor: Executor | None = None,
     progress: Shown = None,
 ) -> Compiled:
@@ -137,6 +139,10 @@ def compile(
     train
         With `within`, also train small networks (needs torch; takes seconds to minutes; the seed is fixed). A trained
         network is a proposal like any other.
+    effort
+        With "auto", also search for neurons of the smallest network that can be removed or merged. `effort` limits
+        this search, in millions of neuron outputs read (10: seconds). The result is a further candidate with the
+        construction "search", if it is proved equal. It does not depend on the speed of the machine.
     executor
         Any `concurrent.futures.Executor`, to run decisions, plans and checks of proofs in parallel. The result does
         not depend on it.
@@ -171,7 +177,7 @@ def compile(
     >>> compile(p)
     Compiled(hinge: 2 neurons, 2 layers)
     """
-    options = _options(p, minimize, precision, max_error, check, executor, progress)
+    options = replace(_options(p, minimize, precision, max_error, check, executor, progress), effort=effort)
     held, told = _formats(p, weights, inputs), max_error is not None
     job = _Job(p, options, construction, told, certify or weights in _SHORT, weights, held, outside, train)
     if weights in _SHORT:
@@ -217,6 +223,7 @@ class _Job:
         check_choice(self.construction, CONSTRUCTIONS, "construction")
         check_choice(self.outside, get_args(Outside), "outside")
         check_switch(self.train, "train")
+        check_number(self.options.effort, "effort", least=0.0)
         if self.train:
             check_torch()
 
@@ -554,6 +561,9 @@ class _Compilation:
         if not self.planned:
             reasons = "".join(f"\n  {name}: {other.reason}" for name, other in self.others.items())
             raise ConstructionError(f"no construction applies to this function:{reasons}")
+        best = select(self.planned.values(), self.options.minimize, self.options.max_error)
+        if not self._plan_searched(best.best):
+            return best
         return select(self.planned.values(), self.options.minimize, self.options.max_error)
 
     def result(self, prove: _Prove | None) -> Compiled:
@@ -587,6 +597,25 @@ class _Compilation:
             self.planned[_FORMULA] = Candidate.of(plan, self.analysis)
         except LimitError as error:
             self.others[_FORMULA] = Alternative(None, None, None, str(error).splitlines()[0])
+
+    def _plan_searched(self, best: Candidate) -> bool:
+        """Plans what a search leaves of the smallest network, and proves it equal; whether there is less."""
+        if not self.auto or self.options.effort <= 0:
+            return False
+        self._tell(len(self.names), "searching for fewer neurons")
+        with in_range():
+            network, domain = best.plan.build(), None
+            exact = self.analysis.exact.function
+            if not is_everything(exact):
+                with suppress(InputError):  # else it is to be equal everywhere
+                    rows = domain_rows(exact)
+                    domain = Polyhedron.from_rows(rows[:, :-1], rows[:, -1])
+            found = searched(network, domain, self.options.effort)
+            if found is network or not equal(network, found, domain=domain).equal:
+                return False
+            plan = Plan.of(_SEARCH, found, self.analysis.sample.points)
+            self.planned[_SEARCH] = Candidate.of(plan, self.analysis)
+        return True
 
     def _tried(self, choice: Choice, prove: _Prove | None) -> list[_Built]:
         """Networks in the order of the choice up to the first that is as it should be; at worst all there can be."""
@@ -663,7 +692,7 @@ class _Compilation:
             best.name,
             best.network.sizes,
             counts,
-            {name: others[name] for name in (*TABLE, _FORMULA) if name in others},
+            {name: others[name] for name in (*TABLE, _FORMULA, _SEARCH) if name in others},
             best.proof,
             sum(order.solves for order in orders) + sum(other.plan.solves for other in self.planned.values()),
             sum(other.plan.splits for other in self.planned.values()),
@@ -713,7 +742,7 @@ _FEW = 40  # pieces of a coarser function: beyond, only what suits tables is pla
 _FOR_GRIDS = ("gates", "columns")
 _NEAR = 10.0  # times what is unavoidable: of that order, and the data does not say more
 _UNTRIED = Alternative(None, None, None)
-_FORMULA = "formula"
+_FORMULA, _SEARCH = "formula", "search"
 
 
 def _rounding(made: Compiled) -> Fraction:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.compiler import compile
-from cpwl.doors import check_argument, check_limit, heard, within_float64
+from cpwl.doors import check_argument, check_limit, check_number, heard, within_float64
 from cpwl.equality import Verdict, equal
 from cpwl.errors import CpwlWarning, LimitError
 from cpwl.executors import check_executor
@@ -27,6 +27,7 @@ from cpwl.passes.simplify import simplify
 from cpwl.progress import Progress, Shown, shows_progress
 from cpwl.proofs.certify import Certificate
 from cpwl.proofs.certify import certify as prove
+from cpwl.proposals import searched
 from cpwl.regions.extract import as_function
 from cpwl.regions.pieces import find_pieces
 
@@ -45,7 +46,8 @@ class Compressed:
     before: Sizes
     after: Sizes
     method: str
-    """The method: "simplify", "fold neurons that never bend", "extract and compile", or "unchanged"."""
+    """The method: "simplify", "fold neurons that never bend", "extract and compile", one of the last two and "then
+    search", or "unchanged"."""
     certificate: Certificate | None = None
     """The proof that the stand-alone checker accepted, with ``certify=True``."""
 
@@ -58,6 +60,7 @@ def compress(
     domain: Any = None,
     box: tuple[Any, Any] | None = None,
     max_regions: int = _REGIONS,
+    effort: float = 10.0,
     certify: bool = False,
     executor: Executor | None = None,
     progress: Shown = None,
@@ -66,8 +69,8 @@ def compress(
 
     Three methods are tried: passes that drop, merge and fold neurons (`simplify`); and, for at most `max_regions`
     linear regions, folding neurons that switch in none of them, and compiling the function of the regions
-    (`extract`, `compile`). The result is the smallest network, by neurons and then nonzero weights, that `equal` proves
-    equal. Its weights may be rationals that are not floats.
+    (`extract`, `compile`). A search then removes and merges further neurons. The result is the smallest network, by
+    neurons and then nonzero weights, that `equal` proves equal. Its weights may be rationals that are not floats.
 
     Parameters
     ----------
@@ -78,6 +81,9 @@ def compress(
         neither is given.
     max_regions
         Extract and recompile only if there are at most this many regions.
+    effort
+        Limit of the search for neurons to remove and to merge, in millions of neuron outputs read; 0: no search.
+        The result does not depend on the speed of the machine.
     certify
         Whether to also find a proof for the stand-alone checker (`certify`). None is found if the two
         networks together have too many regions.
@@ -100,11 +106,12 @@ def compress(
     """
     check_argument(network, Network, "compress")
     check_limit(max_regions)
+    check_number(effort, "effort", least=0.0)
     progress = heard(progress)
     check_executor(executor)
     body = as_domain(domain, network.inputs, box=box)
     before, proof = network.sizes, partial(prove, domain=body)
-    found = [(method, other) for method, other in _candidates(network, body, max_regions, executor, progress)]
+    found = [(method, other) for method, other in _candidates(network, body, max_regions, effort, executor, progress)]
     for method, other in sorted(found, key=lambda pair: _cost(pair[1])):
         if _cost(other) >= _cost(network):
             break
@@ -123,6 +130,7 @@ def _candidates(
     network: Network,
     domain: Polyhedron | None,
     max_regions: int,
+    effort: float,
     executor: Executor | None,
     progress: Progress | None,
 ) -> Iterator[tuple[str, Network]]:
@@ -133,11 +141,14 @@ def _candidates(
     yield "simplify", small
     if small.sizes.neurons == 0:
         return
-    pieces = find_pieces(small, domain, True, most=max_regions, executor=executor, progress=progress, whole=True)
+    pieces = find_pieces(
+        small, domain, True, most=max_regions, executor=executor, progress=progress, spans=effort > 0, whole=True
+    )
     if not pieces.complete:
         return
     folded = simplify(_folded(small, pieces.signs, domain))
     yield "fold neurons that never bend", folded
+    yield "fold neurons that never bend, then search", searched(folded, domain, effort, pieces)
     p = as_function(pieces, domain, True, False)
     each = _PIECES if network.inputs <= 2 else 1
     most = each * (min(small.sizes.neurons, folded.sizes.neurons) + _PIECES)
@@ -152,7 +163,9 @@ def _candidates(
             built = compile(p, precision="exact", check=False, executor=executor, progress=progress).network
     except LimitError:  # no construction applies
         return
-    yield "extract and compile", simplify(built, domain=domain if built.sizes.neurons <= _PROGRAMS else None)
+    built = simplify(built, domain=domain if built.sizes.neurons <= _PROGRAMS else None)
+    yield "extract and compile", built
+    yield "extract and compile, then search", searched(built, domain, effort)
 
 
 def _folded(network: Network, signs: NDArray[np.int8], domain: Polyhedron | None) -> Network:

@@ -97,6 +97,10 @@ def compile(
         ),
     ] = None,
     train: Train = False,
+    effort: Annotated[
+        float,
+        typer.Option(min=0.0, help="Search for neurons to remove or merge, up to this much work; 10 takes seconds."),
+    ] = 0.0,
     check: Annotated[
         bool, typer.Option("--check/--no-check", help="Check first that the data defines a continuous function.")
     ] = True,
@@ -156,6 +160,7 @@ def compile(
             max_error=max_error,
             within=None if within is None else within.split(",") if "," in within else within,
             train=train,
+            effort=effort,
             check=check,
             certify=certify,
             weights=weights,

@@ -305,6 +305,9 @@ def compress(
     max_regions: Annotated[
         int, typer.Option(min=1, help="Extract and recompile only if there are at most this many linear regions.")
     ] = 10_000,
+    effort: Annotated[
+        float, typer.Option(min=0.0, help="Limit of the search for neurons to remove or merge; 0: no search.")
+    ] = 10.0,
     max_neurons: MaxNeurons = None,
     certify: Certify = False,
     *,
@@ -328,7 +331,7 @@ def compress(
     network = load_network(source)
     domain = box_domain(box, network.inputs)
     with work() as how, tempfile.TemporaryDirectory() as folder:
-        found = shrink(network, domain=domain, max_regions=max_regions, **how)
+        found = shrink(network, domain=domain, max_regions=max_regions, effort=effort, **how)
         check_neurons(found.after.neurons, max_neurons)
         draft = Path(folder, f"network{output.suffix}")
         write(found.network, draft)

@@ -29,11 +29,10 @@ from cpwl.construct.blocks.schedule import AtomTable, Form, Interval, combine, l
 from cpwl.construct.plan import Least, Plan
 from cpwl.errors import ConstructionError
 from cpwl.exact.integers import sign
-from cpwl.exact.rational import to_float
+from cpwl.exact.rational import reduced_rows, solution, to_float
 from cpwl.function import CPWL
 from cpwl.function.domain import box_around
 from cpwl.function.layers import MOST_PIECES, Layered, find_layers, sure_forms
-from cpwl.function.sums import reduced_rows
 from cpwl.geometry.bodies import stacked
 from cpwl.geometry.probe import Probe
 from cpwl.network import Network
@@ -124,7 +123,7 @@ class _Rows:
     @cached_property
     def solutions(self) -> list[tuple[_Rationals, _Rationals]]:
         """For each neuron one solution of its equations, and a basis of what may be added."""
-        every = [_solution(neuron.equations) for neuron in self.found.neurons]
+        every = [solution(neuron.equations) for neuron in self.found.neurons]
         assert None not in every
         return [one for one in every if one is not None]
 
@@ -177,22 +176,6 @@ def _whole(rows: _Rationals, u: _Rationals) -> _Rationals:
     return np.asarray(rows.dot(np.array([int(v * scale) for v in u], dtype=object)))
 
 
-def _solution(rows: _Rationals) -> tuple[_Rationals, _Rationals] | None:
-    """One solution of reduced rows ``(coefficients, right-hand side)``, and a basis of the homogeneous ones."""
-    count = rows.shape[1] - 1
-    if len(rows) and not rows[-1, :-1].any():
-        return None
-    pivots = [next(j for j, v in enumerate(row) if v) for row in rows]
-    free = [j for j in range(count) if j not in set(pivots)]
-    one = np.full(count, Fraction(0), dtype=object)
-    basis = np.full((len(free), count), Fraction(0), dtype=object)
-    one[pivots] = rows[:, -1]
-    for k, j in enumerate(free):
-        basis[k, j] = Fraction(1)
-        basis[k, pivots] = -rows[:, j]
-    return one, basis
-
-
 # Signs of the first layer.
 
 
@@ -240,7 +223,7 @@ def _fewest_directions(rows: _Rows) -> list[NDArray[np.bool_]]:
 def _complement(vectors: _Rationals, n: int) -> _Rationals:
     """A basis of what is orthogonal to all vectors."""
     rows = np.concatenate([vectors, np.zeros((len(vectors), 1), dtype=np.int64).astype(object)], axis=1)
-    found = _solution(reduced_rows(rows.reshape(len(vectors), n + 1)))
+    found = solution(reduced_rows(rows.reshape(len(vectors), n + 1)))
     assert found is not None
     return found[1]
 
@@ -306,7 +289,7 @@ def _affine(rows: _Rows, turned: NDArray[np.bool_], u: _Rationals) -> _Rationals
 
 def _signed(rows: _Rows, j: int, conditions: _Rationals) -> tuple[_Rationals, _Rationals] | None:
     """Weights of a neuron that satisfy more equations and have its signs at all places, and what may be added."""
-    solved = _solution(reduced_rows(np.concatenate([rows.found.neurons[j].equations, conditions])))
+    solved = solution(reduced_rows(np.concatenate([rows.found.neurons[j].equations, conditions])))
     if solved is None:
         return None
     (one, basis), (places, side) = solved, rows.demands[j]
@@ -437,7 +420,7 @@ def _without_rest(
             else -left[o, columns, None]
             for o in range(len(rest))
         ]
-        solved = _solution(reduced_rows(np.concatenate(equations)))
+        solved = solution(reduced_rows(np.concatenate(equations)))
         if solved is None:
             continue
         step = _added(rows, u, [(steps[k][0], steps[k][1]) for k in live], solved)

@@ -59,6 +59,8 @@ class Options:
     """Whether Algorithm 1's rows are tested."""
     executor: Executor | None = None
     progress: Progress | None = None
+    effort: float = 0.0
+    """How much work a search for fewer neurons may take, once a network is built."""
 
     def __reduce__(self) -> tuple[type[Options], tuple[object, ...]]:
         """An executor and a progress bar stay in their process."""

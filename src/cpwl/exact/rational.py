@@ -307,6 +307,28 @@ def fractions_of(matrix: Any) -> list[Fraction]:
     return [from_flint(v) for v in matrix.entries()]
 
 
+def reduced_rows(rows: NDArray[np.object_]) -> NDArray[np.object_]:
+    """The nonzero rows of the reduced echelon form, as rationals."""
+    reduced, rank = exact_matrix(rows).rref()
+    return np.array([from_flint(v) for v in reduced.entries()], dtype=object).reshape(rows.shape)[:rank]
+
+
+def solution(rows: NDArray[np.object_]) -> tuple[NDArray[np.object_], NDArray[np.object_]] | None:
+    """One solution of reduced rows ``(coefficients, right-hand side)``, and a basis of the homogeneous ones."""
+    count = rows.shape[1] - 1
+    if len(rows) and not rows[-1, :-1].any():
+        return None
+    leading = [next(j for j, v in enumerate(row) if v) for row in rows]
+    free = [j for j in range(count) if j not in set(leading)]
+    one = np.full(count, Fraction(0), dtype=object)
+    basis = np.full((len(free), count), Fraction(0), dtype=object)
+    one[leading] = rows[:, -1]
+    for k, j in enumerate(free):
+        basis[k, j] = Fraction(1)
+        basis[k, leading] = -rows[:, j]
+    return one, basis
+
+
 def take(matrix: Any, rows: list[int]) -> Any:
     """Some rows of a matrix."""
     table, width = matrix.tolist(), matrix.ncols()

@@ -32,11 +32,11 @@ from numpy.typing import NDArray
 
 from cpwl.errors import ConstructionError, LimitError
 from cpwl.exact.integers import number_rows, signs_at
-from cpwl.exact.rational import pivots, residues
+from cpwl.exact.rational import pivots, reduced_rows, residues
 from cpwl.exact.sparse import Union
 from cpwl.function.cpwl import CPWL
 from cpwl.function.merge import merge
-from cpwl.function.sums import Graph, graph_of, reduced_rows
+from cpwl.function.sums import Graph, graph_of
 from cpwl.geometry.bodies import Bodies, solid
 from cpwl.geometry.generators import MOST, Generators
 from cpwl.geometry.overlay import split

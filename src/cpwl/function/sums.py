@@ -31,7 +31,16 @@ from scipy.sparse import csr_array
 
 from cpwl.errors import ConstructionError, LimitError
 from cpwl.exact.integers import homogeneous, integer_rows, number_rows, sides
-from cpwl.exact.rational import exact_matrix, fraction_array, from_flint, pivots, ratios, residues, to_float
+from cpwl.exact.rational import (
+    exact_matrix,
+    fraction_array,
+    from_flint,
+    pivots,
+    ratios,
+    reduced_rows,
+    residues,
+    to_float,
+)
 from cpwl.function.bends.table import neighbours
 from cpwl.function.cpwl import CPWL, generators_of
 from cpwl.function.doctor.first_error import in_order
@@ -268,12 +277,6 @@ def span_of(vectors: NDArray[np.object_]) -> tuple[NDArray[np.object_], NDArray[
     """
     rows = reduced_rows(vectors)
     return rows, np.argmax(rows != 0, axis=1)
-
-
-def reduced_rows(rows: NDArray[np.object_]) -> NDArray[np.object_]:
-    """The nonzero rows of the reduced echelon form, as rationals."""
-    reduced, rank = exact_matrix(rows).rref()
-    return np.array([from_flint(v) for v in reduced.entries()], dtype=object).reshape(rows.shape)[:rank]
 
 
 # From sets of hyperplanes to functions.
