@@ -133,7 +133,7 @@ class _Work:
             z = _array(_flint(rows * scale[:, None]) * _flint(self.outputs[-1]))
             self.weights.append(rows * scale[:, None])
             self.outputs.append(np.concatenate([np.maximum(z, 0), self.outputs[0][-1:]]))
-            self.units.append(np.append(1 / scale, Fraction(1)))
+            self.units.append(np.array([*(1 / scale), Fraction(1)], dtype=object))
 
     def layers(self) -> Iterator[int]:
         """The hidden layers, the last one first, as indices of `outputs`."""
@@ -245,7 +245,8 @@ class _Work:
         if found is None:
             return None
         weights, free = found
-        given = np.concatenate([np.append(weights, Fraction(-1))[None], np.insert(free, len(weights), 0, axis=1)])
+        both = np.concatenate([weights[None], free])
+        given = np.insert(both, len(weights), [-1, *([0] * len(free))], axis=1)
         if not _vanish(given, table):
             return None
         return _Fit(weights, free, _flint(self.outputs[l][:, ~must].T)).signed()
