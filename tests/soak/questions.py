@@ -152,7 +152,7 @@ def ask_float(family: str, rng: np.random.Generator, size: int) -> Iterator[str]
             continue
         _near(t, made.network, x, name)
         yield f"certify {name}"
-        _certified(q, made.network, t.gap, x)
+        _certified(q, made.network, t.distance, x)
 
 
 def _near(t: Twin, network: Network, x: list[list[Fraction]], name: str) -> None:

@@ -25,6 +25,12 @@ def test_noise_in_a_plain_lattice_is_no_mistake_of_the_caller():
     assert outcome.verdict == "ok", outcome
 
 
+def test_a_proof_says_nothing_beyond_the_pieces():
+    """A point that noise puts outside of every piece, by 1e-9: clamped gates saturate there."""
+    outcome = run(Case("float", "optimiser", 7, 282170187783))
+    assert outcome.verdict == "ok", outcome
+
+
 def test_a_wrong_network_is_noticed(monkeypatch):
     """An output that is off by 1e-30 in rationals."""
     right = cpwl.compile

@@ -23,6 +23,13 @@ class Twin:
     pieces: list[PieceData]
     noise: float
 
+    def distance(self, x: list[Fraction], value: list[Fraction]) -> Fraction:
+        """How far a value is from the data at a point: the most over the pieces that hold it exactly, if any."""
+        laws = [piece.laws for piece in self.pieces if inside(piece.rows, x)]
+        return max(
+            (abs(at(law, x) - v) for own in laws for law, v in zip(own, value, strict=True)), default=Fraction(-1)
+        )
+
     def gap(self, x: list[Fraction], value: list[Fraction]) -> Fraction:
         """How far a value is from the data at a point: the least over the pieces that hold it up to the noise."""
         slack = Fraction(max(20 * self.noise, 1e-14))
