@@ -9,8 +9,9 @@ from functools import cache
 import numpy as np
 import onnxruntime
 import pytest
+from scipy.optimize import linprog
 
-from cpwl import CPWL, InputError, certify, compile, distance, write
+from cpwl import CPWL, InputError, LimitError, certify, compile, distance, write
 from cpwl.cli.app import run_command
 from cpwl.documents.write import function_document, network_document
 from cpwl.function import coarser
@@ -305,3 +306,52 @@ def test_few_bytes(make, within):
         weights = [kinds[f"weight_{i}"].values * held[0].unit for i in range(1, len(held[0].layers) + 1)]
         for (weight, _), numbers in zip(short.network.layers, weights, strict=True):
             assert set(numbers.tolist()) - {0.0} == set(weight.data.tolist())
+
+
+def test_a_tolerance_that_rounding_breaks_is_refused(tmp_path, capsys):
+    """On all of R^2 rounded weights are off without bound, and float32 by more than 1e-12; exact weights hold."""
+    planes = [[3, 1, 0], [-2, 5, 1], [1, -4, 2], [-5, -3, 4], [0, 2, -3]]
+    p = CPWL.from_maxmin(planes, [[0, 1], [1, 2], [3, 4], [0, 4]])
+    made = compile(p, within=1)
+    assert distance(p, made.network).largest == made.within.distance.largest <= 1
+    third = p.restrict(box=(-1, 1)) * Fraction(1, 3)
+    with pytest.raises(LimitError, match="with rounding"):
+        compile(third, within=1e-12, precision="float32", weights="float32")
+    write(p * Fraction(1, 7), tmp_path / "law.json")
+    args = ["compile", str(tmp_path / "law.json"), "--within", "1", "-o"]
+    assert run_command([*args, str(tmp_path / "net.onnx")]) == 2
+    assert "without bound" in capsys.readouterr().err
+    assert not (tmp_path / "net.onnx").exists()
+    assert run_command([*args, str(tmp_path / "net.json")]) == 0
+
+
+def test_explain_has_no_lower_bounds_of_another_function(tmp_path, capsys):
+    """What equality takes at least says nothing about a network that is only near."""
+    (tmp_path / "curve.csv").write_text("x,y\n" + "".join(f"{k},{(k - 8) ** 2 / 4}\n" for k in range(17)))
+    args = ["compile", tmp_path / "curve.csv", "-o", tmp_path / "net.onnx", "--explain"]
+    assert run_command([str(v) for v in args]) == 0
+    assert "at least" in capsys.readouterr().out
+    assert run_command([str(v) for v in (*args, "--within", "5%", "--minimize", "bytes")]) == 0
+    told = capsys.readouterr().out
+    assert "proposals, smallest first:" in told
+    assert "at least" not in told
+
+
+def test_programs_of_grids_and_arrays_agree():
+    """The nearest values on a grid by its sparse rows, and by a dense array of barycentric weights."""
+    p = table((5, 4))
+    grid = coarser._Grid.even([(Fraction(0), Fraction(5)), (Fraction(0), Fraction(4))], (2, 3), (True, False))
+    points, values = grid.crossings(p)
+    number, share = grid.weights(points)
+    rows = np.zeros((len(points), 12))
+    np.add.at(rows, (np.arange(len(points))[:, None], number), share)
+    dense, sparse = coarser.chebyshev(rows, values[:, 0]), grid.chebyshev(points, values[:, 0])
+    slow = linprog(
+        np.append(np.zeros(12), 1),
+        np.block([[rows, -np.ones((len(rows), 1))], [-rows, -np.ones((len(rows), 1))]]),
+        np.concatenate([values[:, 0], -values[:, 0]]),
+        bounds=(None, None),
+    )
+    for x, error in (dense, sparse):
+        assert error == pytest.approx(slow.fun, rel=1e-9)
+        assert np.abs(rows @ x - values[:, 0]).max() == pytest.approx(error, rel=1e-6)

@@ -322,9 +322,23 @@ class _Job:
                 return self._told(proved, tolerance, far, proposal.name, tried)
         if start.within is not None:
             return self._told(start, tolerance, start.within.distance, start.within.proposal, tried)
-        start = self._proved(start, None, tolerance) or start if self.certify else start
-        far = max(self._gaps(start, None), key=lambda gap: gap.largest)
-        return self._told(start, tolerance, far, "equal", tried)
+        found = self._gaps(start, None)
+        self._check_rounding(start, found, tolerance)
+        proved = self._proved(start, None, tolerance) or start if self.certify else start
+        found = found if proved.network is start.network else self._gaps(proved, None)
+        return self._told(proved, tolerance, max(found, key=lambda gap: gap.largest), "equal", tried)
+
+    def _check_rounding(self, equal: Compiled, found: list[Distance], tolerance: list[Fraction]) -> None:
+        """Refuse a tolerance that only exact arithmetic keeps to."""
+        more = _rounding(equal) if self.options.precision == "float32" else 0
+        off, e = max(((gap.largest + more, e) for gap, e in zip(found, tolerance, strict=True)), key=lambda v: v[0])
+        if off <= e or not e:
+            return
+        if off < math.inf:
+            why = f"is up to {float(off):.3g} with rounding; allow more, or use float64"
+        else:
+            why = "is without bound once weights are rounded; restrict the function to a box, or keep exact weights"
+        raise LimitError(f"no network was found within {float(e):.6g} of the function: the error of an equal one {why}")
 
     def _aim(self, e: Fraction) -> Fraction:
         """What a proposal may be off in exact arithmetic. It leaves a millionth itself, which float64 rarely takes."""

@@ -407,6 +407,10 @@ def explain_choice(compiled: Compiled) -> str:
         for b in compiled.lower_bounds
     ]
     head = "Predicted errors are relative to the range of the function."
+    if compiled.within is not None and compiled.within.proposal != "equal":
+        bounds = []  # they are about networks that are equal to a function
+    if not table.rows:
+        return f"{compiled.construction} was taken: {compiled.reason}"
     return table_text(table, head, *reasons, *_against_data(compiled), *bounds)
 
 
