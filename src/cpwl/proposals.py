@@ -132,18 +132,17 @@ def formulas(p: CPWL, tolerance: Sequence[Fraction], task: Task) -> Iterator[Pro
             continue
         if known[key].sizes.neurons >= task.most:  # a smaller tolerance makes a larger network
             break
-    corners = coarser.corners_of(whole)
     limit = np.array([float(e) for e in tolerance])
+    sample = Sample.of(p, _POINTS, limit)  # corners of pieces are not enough: formulas bend inside of them
+    seen = coarser.corners_of(whole) if sample is None else (sample.points, sample.values)
     for network in sorted(known.values(), key=lambda network: network.sizes.neurons):
-        if network.sizes.neurons < task.most and _seen_within(network, corners, limit):
+        if network.sizes.neurons < task.most and _seen_within(network, seen, limit):
             yield Proposal("formula", network)
 
 
-def _seen_within(
-    network: Network, corners: tuple[NDArray[np.float64], NDArray[np.float64]], limit: NDArray[np.float64]
-) -> bool:
-    """Whether a network is near enough at the corners of the pieces, up to rounding."""
-    off = np.abs(network(corners[0]) - corners[1])
+def _seen_within(network: Network, seen: tuple[NDArray[np.float64], NDArray[np.float64]], limit: Any) -> bool:
+    """Whether a network is near enough to values at points, up to rounding."""
+    off = np.abs(network(seen[0]) - seen[1])
     return bool((off <= limit * (1 + 1e-6)).all())
 
 
