@@ -151,7 +151,7 @@ def _seen_within(network: Network, seen: tuple[NDArray[np.float64], NDArray[np.f
 _POINTS = 20_000
 _WORK = 250.0  # see `Work`: some seconds
 _PATIENT = 8.0  # times that
-_ASKED = 5  # networks of one start: each is nearer where the one before was too far off
+_ASKED = 5  # networks of one size: each is nearer where the one before was too far off; then with more neurons
 _INPUTS = 3  # networks of more inputs have so many regions that their exact distance takes minutes
 _WEIGHTS = 600  # networks with more take minutes
 
@@ -173,7 +173,9 @@ def _without_some(p: CPWL, sample: Sample, layers: Layers, name: str, task: Task
     if sum(np.count_nonzero(weight) for weight, _ in layers) > _WEIGHTS * (2 if task.patient else 1):
         return
     stages, start = fewer(layers, sample, work), len(task.missed)
-    for _ in range(_ASKED):
+    for turn in range(2 * _ASKED):
+        if turn == _ASKED and len(stages) > 1:
+            stages.pop()  # it stays too far off between points; the one before has more neurons
         while stages and (error := errors(stages[-1], sample.place, sample.goal)).max() > SAFE:
             used = np.union1d(np.argsort(-error)[:1000], np.arange(0, len(error), len(error) // 2000 + 1))
             again, far = polish(stages[-1], sample.place[used], sample.goal[used], Work(_WORK / 8))

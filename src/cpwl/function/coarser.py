@@ -21,13 +21,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Generic, TypeVar
 
-import highspy
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, hstack, vstack
+from scipy.sparse import csr_array, eye_array, hstack, vstack
 
 from cpwl.doors import check_argument, within_float64
-from cpwl.errors import InputError
+from cpwl.errors import InputError, SolverError
 from cpwl.function.algebra.arithmetic import exactly, output, pieces_of, same_pieces, side_by_side, summed
 from cpwl.function.answers import Distance
 from cpwl.function.cpwl import CPWL
@@ -35,9 +34,9 @@ from cpwl.function.domain import box_around, domain_box
 from cpwl.function.make import kuhn_simplices
 from cpwl.function.questions.extent import Asked, asked, extreme
 from cpwl.geometry.bodies import Bodies, is_bounded
+from cpwl.geometry.linear_program import LinearProgram
 from cpwl.geometry.overlay import Overlay, overlay
 from cpwl.geometry.polyhedra import ranges
-from cpwl.search import highs_takes, highs_with
 
 Shape = tuple[int, ...]
 Axes = list[list[Fraction]]
@@ -636,29 +635,21 @@ class _Grid:
         return None if found is None else (found[0] + middle, found[1])
 
 
-_SOLVER = {"presolve": "off", "solver": "simplex", "simplex_strategy": 1, "threads": 1}
-
-
 def chebyshev(rows: Any, goal: Floats, most: float = 1e6) -> tuple[Floats, float] | None:
     """The `x` with entries up to `most` that makes the largest entry of ``|rows x - goal|`` smallest, and that entry.
 
-    `rows` is an array or a sparse one. The program has ``rows x - t <= goal`` and ``rows x + t >= goal``.
+    `rows` is an array or a sparse one.
 
     >>> x, error = chebyshev(np.array([[0.0, 1.0], [1.0, 1.0], [2.0, 1.0]]), np.array([0.0, 1.0, 0.0]))
     >>> [round(float(v), 6) + 0.0 for v in (*x, error)]
     [0.0, 0.5, 0.5]
     """
     entries, (size, width) = csr_array(rows), rows.shape
-    ones = csr_array(np.ones((size, 1)))
-    both = csr_array(vstack([hstack([entries, -ones]), hstack([entries, ones])]))
-    never, room = np.full(size, math.inf), np.full(width, most)
-    ends = np.append(-room, 0.0), np.append(room, math.inf)
-    sums = np.concatenate([-never, goal]), np.concatenate([goal, never])
-    highs, cost = highs_with(_SOLVER), np.append(np.zeros(width), 1.0)
-    if not highs_takes(highspy.HighsLp(), highs, cost, (both.indptr, both.indices, both.data), ends, sums):
+    ones, unit = csr_array(np.ones((size, 1))), hstack([eye_array(width), csr_array((width, 1))])
+    both = csr_array(vstack([hstack([entries, -ones]), hstack([-entries, -ones]), unit, -unit]))
+    ends = np.concatenate([goal, -goal, np.full(2 * width, most)])
+    try:
+        found = LinearProgram(both, ends, 1.0).propose(np.append(np.zeros(width), -1.0))
+    except SolverError:
         return None
-    highs.run()
-    if highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
-        return None
-    found = np.array(highs.getSolution().col_value)
-    return found[:-1], float(found[-1])
+    return (found.point[:-1], float(found.point[-1])) if found.status == "optimal" else None

@@ -14,6 +14,7 @@ from typing import Any
 import highspy
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from cpwl.errors import SolverError
 from cpwl.exact.integers import integer_rows
@@ -58,28 +59,31 @@ class LinearProgram:
 
     __slots__ = ("_columns", "_empty", "_highs", "_loaded", "_refused", "_unit", "count", "dim", "solves")
 
-    def __init__(self, A: NDArray[np.float64], b: NDArray[np.float64], unit: float | None = None) -> None:
+    def __init__(self, A: Any, b: NDArray[np.float64], unit: float | None = None) -> None:
         self._highs = highs_with(_OPTIONS)
         self.solves = 0
         self.load(A, b, unit)
 
-    def load(self, A: NDArray[np.float64], b: NDArray[np.float64], unit: float | None = None) -> None:
-        """Go on with another polyhedron; `unit` is the size of its coordinates, if that is known."""
+    def load(self, A: Any, b: NDArray[np.float64], unit: float | None = None) -> None:
+        """Go on with another polyhedron; `unit` is the size of its coordinates, if that is known.
+
+        `A` is an array, or a sparse one for programs that `propose` alone solves."""
         self.count, self.dim = A.shape
         self._loaded = A, b
         # Rows of any size are welcome, but a solver's tolerances are absolute.
-        scale = np.abs(A).max(axis=1, initial=0.0)
+        sparse = isinstance(A, csr_array)
+        scale = abs(A).max(axis=1).toarray().ravel() if sparse else np.abs(A).max(axis=1, initial=0.0)
         scale[scale == 0] = 1.0
-        A, b = A / scale[:, None], b / scale
+        A, b = csr_array(A / scale[:, None]) if sparse else A / scale[:, None], b / scale
         # So are coordinates: unless it is known, their unit is that of the right-hand sides.
         self._unit = _power_of_two(b if unit is None else np.array([unit]))
         b = b / self._unit
         b = np.where(b > _INFINITY, highspy.kHighsInf, b)
         self._empty = unit is not None and bool((b < -_INFINITY).any())
         self._columns = np.arange(self.dim, dtype=np.int32)
-        lp, keep, most = highspy.HighsLp(), A != 0, np.full(self.dim, highspy.kHighsInf)
+        lp, most = highspy.HighsLp(), np.full(self.dim, highspy.kHighsInf)
         lp.sense_ = highspy.ObjSense.kMaximize
-        rows = np.concatenate([[0], np.cumsum(keep.sum(axis=1))]), np.nonzero(keep)[1], A[keep]
+        rows = _entries(A)
         ends = (-most, most), (np.full(self.count, -highspy.kHighsInf), b)
         # HiGHS takes 1e20 for infinity and refuses such rows: then only exact programs can be solved.
         self._refused = not highs_takes(lp, self._highs, np.zeros(self.dim), rows, *ends)
@@ -145,6 +149,16 @@ class LinearProgram:
         for name in options:
             self._highs.setOptionValue(name, _OPTIONS[name])
         return status
+
+
+def _entries(A: Any) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.float64]]:
+    """Where rows start, and columns and values of their entries other than 0."""
+    if isinstance(A, csr_array):
+        A.sum_duplicates()
+        A.eliminate_zeros()
+        return A.indptr, A.indices, A.data
+    keep = A != 0
+    return np.concatenate([[0], np.cumsum(keep.sum(axis=1))]), np.nonzero(keep)[1], A[keep]
 
 
 def _power_of_two(values: NDArray[np.float64]) -> float:
