@@ -204,6 +204,8 @@ class Compiled:
     @property
     def least_text(self) -> str:
         """The best lower bounds for any depth and for this one, and how many times as many neurons this network has."""
+        if self.within is not None and self.within.proposal != "equal":
+            return "lower bounds are known for networks that are equal to the function only"
         found = self.lower_bounds
         least = max(bound.neurons for bound in found)
         layers = next((bound.hidden_layers for bound in found if bound.hidden_layers), None)
