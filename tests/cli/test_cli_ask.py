@@ -149,7 +149,7 @@ def test_robustness_of_a_class(files, capsys, ending):
     [
         (["--robust", "1"], "go together"),
         (["--robust", "1,1", "--radius", "0"], "larger than 0"),
-        (["--robust", "1", "--radius", "1"], "coordinates"),
+        (["--robust", "1", "--radius", "1"], "has 1 coordinate, but there are 2 inputs"),
         (["--robust", "1,1", "--radius", "x"], "x"),
     ],
 )

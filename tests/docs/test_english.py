@@ -35,6 +35,7 @@ AVOID = {
     r"\bnot found to\b": "`no .. was found`",
     r"\btold twice\b": "`listed twice`",
     r"\bbut for (?:rounding|`)": "`up to rounding`",
+    r"\bnearer\b": "`closer`, `more accurate`",
     r"\bbehind the point\b": "`after the point`, `fraction bits`",
 }
 LONGEST = 50  # words between two of . ! ? : ;
