@@ -54,11 +54,18 @@ def shrink(network: Network, cells: Generators, effort: float) -> Network:
     >>> shrink(network, Generators(places, np.array([0, 1, 1, 2, 2, 3]), np.array([0, 2, 4, 6])), 1.0)
     Network(1 -> 2 -> 1 -> 1)
     """
-    work = _Work(network, cells, effort)
-    changed = False
-    while work.left > 0 and any([*map(work.merge, work.layers()), *map(work.remove, work.layers())]):
-        changed = True
-    return rebuilt(network, work.result()) if changed else network
+    best = network
+    for first, second in ((_Work.remove, _Work.merge), (_Work.merge, _Work.remove)):  # neither order is always better
+        work = _Work(network, cells, effort / 2)
+        before = work.neurons + 1
+        while work.left > 0 and work.neurons < before:
+            before = work.neurons
+            for move in (first, second):
+                for l in work.layers():
+                    move(work, l)
+        if work.neurons < best.sizes.neurons:
+            best = rebuilt(network, work.result())
+    return best
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -135,6 +142,11 @@ class _Work:
             self.outputs.append(np.concatenate([np.maximum(z, 0), self.outputs[0][-1:]]))
             self.units.append(np.array([*(1 / scale), Fraction(1)], dtype=object))
 
+    @property
+    def neurons(self) -> int:
+        """How many hidden neurons are left."""
+        return sum(map(len, self.weights[:-1]))
+
     def layers(self) -> Iterator[int]:
         """The hidden layers, the last one first, as indices of `outputs`."""
         return reversed(range(1, len(self.weights)))
@@ -161,7 +173,7 @@ class _Work:
 
     # Remove neurons.
 
-    def remove(self, l: int) -> bool:
+    def remove(self, l: int) -> None:
         """Remove neurons of a hidden layer, one after the other, as long as all that read them have other weights."""
         fits = list(self._fits(l)) if self.left > 0 else []
         gone = list[int]()
@@ -178,7 +190,6 @@ class _Work:
         if gone:
             self.weights[l] = np.delete(np.array([fit.weights for fit in fits], dtype=object), gone, axis=1)
             self._forget(l, gone)
-        return bool(gone)
 
     def _fits(self, l: int) -> Iterator[_Fit]:
         """Those of all neurons that read a layer, and of the outputs of the network, which are fixed everywhere."""
@@ -204,15 +215,14 @@ class _Work:
 
     # Merge neurons.
 
-    def merge(self, l: int) -> bool:
+    def merge(self, l: int) -> None:
         """Merge pairs of neurons of a hidden layer."""
-        before, a = len(self.outputs[l]), 0
+        a = 0
         while a < len(self.outputs[l]) - 1:
             b = a + 1
             while b < len(self.outputs[l]) - 1 and self.left > 0:
                 b += not self._merged(l, a, b)
             a += 1
-        return len(self.outputs[l]) < before
 
     def _merged(self, l: int, a: int, b: int) -> bool:
         """Whether neuron `a` could take the place of both."""
