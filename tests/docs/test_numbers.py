@@ -15,6 +15,7 @@ import pytest
 
 import cpwl
 from cpwl.construct.table import TABLE
+from cpwl_check import budget
 from cpwl_check.decide import KINDS
 
 ROOT = Path(__file__).parent.parent.parent
@@ -166,6 +167,13 @@ def test_the_length_of_the_checker_is_as_the_home_page_says() -> None:
     kinds = [lines[kind] for kind in KINDS]
     for stated, counted in ((low, shared + min(kinds)), (high, shared + max(kinds))):
         assert abs(int(stated.replace(",", "")) - counted) <= 0.15 * counted
+
+
+def test_the_budget_of_the_checker_is_as_the_page_says() -> None:
+    """Steps for every run, for the numbers in the files, and at most."""
+    page = (ROOT / "docs/proof.md").read_text("utf-8")
+    words = (f"{budget.STEPS // 10**6} million", f"`k min(k, {budget.MANY}) / 4`", f"{budget.MOST // 10**6} million")
+    assert "{}, plus {} for `k` numbers in the files, but at most {}".format(*words) in page
 
 
 def test_limits_are_the_same_on_all_pages() -> None:
