@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from cpwl import CPWL
+from cpwl.geometry.probe import Probe
 from cpwl.io.json import load
 from shallow import random_shallow
 from support.catalogue import function, names
@@ -198,3 +199,15 @@ def test_a_control_law_with_convex_regions_has_a_piece_a_law():
     """The saturated regions of this one are convex: 27 pieces with 5 laws are 5 pieces."""
     p = load(LAWS["mpc_double_integrator_27"])
     assert p.merge().num_pieces == p.num_components == 5
+
+
+def test_corners_decide_where_exact_pieces_end(monkeypatch):
+    """A step of unit squares with one law, which is not convex: no linear program asks whether a row bounds a piece."""
+    squares = [([i, j], [i + 1, j + 1]) for i in range(3) for j in range(3 - i)]
+    p = boxes(squares, [([0, 0], 0)] * len(squares))
+    monkeypatch.setattr(Probe, "bounds", lambda *_: pytest.fail("a linear program was asked"))
+    q = p.merge()
+    assert q.num_pieces == 3
+    middles = fractions([Fraction(2 * i + 1, 2), Fraction(2 * j + 1, 2)] for i in range(4) for j in range(4))
+    held = np.array([sum((body.exact[:, :-1].dot(x) <= body.exact[:, -1]).all() for body in q.polyhedra) for x in middles])
+    assert held.reshape(4, 4).tolist() == [[int(i + j < 3) for j in range(4)] for i in range(4)]

@@ -561,6 +561,8 @@ def merge_with_groups(
         spans = _spans_of(polyhedra, near) if spans is None else spans
     elif p.mesh is not None:
         spans = generators_of(p)
+    elif p.tol == 0:
+        spans = _spans_of(polyhedra, near)
     # A loop over pieces: each takes linear programs of its own, unless it is a simplex.
     if given is not None:
         facets = {i: given[i] for i in near if i in given}
