@@ -208,6 +208,6 @@ def test_corners_decide_where_exact_pieces_end(monkeypatch):
     monkeypatch.setattr(Probe, "bounds", lambda *_: pytest.fail("a linear program was asked"))
     q = p.merge()
     assert q.num_pieces == 3
-    middles = fractions([Fraction(2 * i + 1, 2), Fraction(2 * j + 1, 2)] for i in range(4) for j in range(4))
-    held = np.array([sum((body.exact[:, :-1].dot(x) <= body.exact[:, -1]).all() for body in q.polyhedra) for x in middles])
+    middles = np.array([[i + 0.5, j + 0.5] for i in range(4) for j in range(4)])
+    held = sum((middles @ body.A.T <= body.b).all(axis=1).astype(int) for body in q.polyhedra)
     assert held.reshape(4, 4).tolist() == [[int(i + j < 3) for j in range(4)] for i in range(4)]
