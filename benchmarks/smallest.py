@@ -1,10 +1,11 @@
 """The neurons of every construction and of "auto", beside what is proved that no network can have fewer than.
 
     python benchmarks/smallest.py [--only WORDS] [--full] [--auto] [--effort NUMBER] [--limit SECONDS]
-                                  [--cases FOLDER] [--save FILE] [--before FILE]
+                                  [--cases FOLDER] [--save FILE] [--before FILE] [--show]
 
 `--only` takes families whose name has one of some words, separated by commas; `--full` adds those that take long.
-With `--save` rows are added to a JSON file; docs/smallest.md shows `benchmarks/smallest.json`. `--auto` looks at "auto"
+With `--save` rows are added to a JSON file; `--show` prints the table of `benchmarks/smallest.json`, which is that of
+docs/smallest.md. `--auto` looks at "auto"
 alone: run with the sources of another commit in PYTHONPATH, it saves the file that `--before` reads. A row that takes
 longer than the limit is left out. Control laws are read from FOLDER, as PPOPT wrote them; without it they are left out.
 "auto" must equal the smallest of all constructions that are accurate enough, in every row. Constructions that "auto"
@@ -175,6 +176,14 @@ def least(row: dict[str, Any]) -> int:
     return min([row["auto"], *sizes])
 
 
+FILE = Path(__file__).parent / "smallest.json"
+
+
+def table(rows: dict[str, dict[str, Any]]) -> str:
+    """The table of docs/smallest.md."""
+    return "\n".join([HEAD, "|---" * 7 + "|", *(line(name, row) for name, row in rows.items())])
+
+
 HEAD = "| function | pieces | auto | before | others | at least: any depth, this depth | ratio |"
 
 
@@ -205,6 +214,7 @@ def main() -> None:
     parser.add_argument("--full", action="store_true")
     parser.add_argument("--auto", action="store_true")
     parser.add_argument("--effort", type=float, default=0.0)
+    parser.add_argument("--show", action="store_true")
     parser.add_argument("--limit", type=int, default=600)
     for name in ("--cases", "--save", "--before"):
         parser.add_argument(name, type=Path)
@@ -214,6 +224,9 @@ def main() -> None:
         json.loads(path.read_text("utf-8")) if path is not None and path.exists() else {}
         for path in (chosen.before, chosen.save)
     )
+    if chosen.show:
+        print(table(json.loads(FILE.read_text("utf-8"))))
+        return
     words = chosen.only.split(",")
     print(HEAD + " s |\n" + "|---" * 8 + "|")
     for name, (_, _, is_long) in FAMILIES.items():

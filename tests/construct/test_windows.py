@@ -114,6 +114,18 @@ def test_grids_of_kuhn_simplices_have_liftings(shape):
     assert network(x).tolist() == p(x).tolist()
 
 
+@pytest.mark.slow
+def test_a_large_delaunay_triangulation_has_a_lifting():
+    """The corners of the cube are on one sphere: facets between them bend by no more than a linear program resolves."""
+    rng = np.random.default_rng(0)
+    points = np.concatenate([rng.random((1500, 3)), np.array(np.meshgrid(*[[0.0, 1.0]] * 3)).reshape(3, -1).T])
+    p = CPWL.from_simplices(points, Delaunay(points).simplices, rng.standard_normal(len(points)))
+    made = compile(p, construction="windows")
+    assert made.measured is not None
+    assert made.measured < 1e-9
+    assert made.sizes.neurons < p.num_pieces / 2
+
+
 PINWHEEL = [[0, 1, 3], [1, 3, 4], [1, 2, 4], [2, 4, 5], [2, 0, 5], [0, 5, 3], [3, 4, 5]]
 CORNERS = [[4, 0], [0, 4], [0, 0], [2, 1], [1, 2], [1, 1]]
 

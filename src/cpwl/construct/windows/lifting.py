@@ -184,6 +184,7 @@ _HEIGHT = 6.0  # and what the size of w costs
 _SQUARES = 1e-3  # and their factors
 _LACK = 1e6  # and what it costs that a facet bends less than it should
 _UNIT = 1e3  # of heights, in the program: they are much larger than the jumps, and solvers expect sizes near 1
+_ROOM = 0.9  # of the margin, that a solver may leave unused: exact jumps decide
 _SECONDS = 60.0
 _BITS = 24  # of heights, relative to the range
 
@@ -315,7 +316,7 @@ def smallest(cells: Cells, shape: Simplicial, needed: Needed) -> tuple[NDArray[n
             x = found.point * unit
             factor = np.maximum(x[V : V + n], 0.0)
             heights = needed.square @ factor + x[:V] - x[V + n]
-            if (jumps @ heights >= needed.jump - 0.5 * needed.margin).all():
+            if (jumps @ heights >= needed.jump - _ROOM * needed.margin).all():
                 return heights, factor
             if found.optimal and x[-1] > 10 * _MARGIN:
                 return None  # something is lacking, and not by rounding
