@@ -624,7 +624,10 @@ class _Compilation:
                 with suppress(InputError):  # else it is to be equal everywhere
                     rows = domain_rows(exact)
                     domain = Polyhedron.from_rows(rows[:, :-1], rows[:, -1])
-            found = searched(network, domain, self.options.effort)
+            try:
+                found = searched(network, domain, self.options.effort)
+            except LimitError:  # its regions are too many, or their corners
+                return False
             if found is network or not equal(network, found, domain=domain).equal:
                 return False
             plan = Plan.of(_SEARCH, found, self.analysis.sample.points)
