@@ -96,7 +96,6 @@ EVERYWHERE = {
     "shallow": lambda: shallow(3, 5, 0),
     "abs": lambda: abs_sum(3),
     "five pieces": five_pieces,
-    "in a plane": in_a_plane,
 }
 
 
@@ -220,12 +219,13 @@ def test_hinges_only():
 
 
 def test_plane_only():
-    """A function of 3 inputs that bends in a plane has the depth of one in the plane."""
+    """A function of 3 inputs that bends in a plane is one of the plane: it has its depth, and is the function."""
     p = in_a_plane()
-    made = space_gates(p)
-    assert made.network.inputs == 3
-    assert made.network.sizes.depth <= 3
-    assert set(made.gates) <= {2}
+    network = planned("gates", p).build()
+    assert network.inputs == 3
+    assert network.sizes.depth <= 3
+    points = rational_points(p, random.Random(2), 150)
+    assert network(points).tolist() == p(points).tolist()
 
 
 def test_affine():
@@ -479,7 +479,7 @@ def test_an_affine_function_of_many_inputs():
 )
 def test_every_bend_hyperplane_costs_a_neuron(p):
     """Hinges and gates bend on one hyperplane each: "auto" counts on it where a lattice is smaller than that."""
-    assert space_gates(p).network.sizes.neurons >= bend_planes(p) > 0
+    assert planned("gates", p).sizes.neurons >= bend_planes(p) > 0
 
 
 def test_pieces_that_are_cut_too_often_are_left_to_others(monkeypatch):

@@ -19,7 +19,7 @@ from cpwl.function.parts import Laws, Parts
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron, fact
 
 _PRIME = 2**61 - 1
-_LOW = 4  # below this dimension there is nothing to gain
+_LOW = 2  # below this dimension there is nothing to gain
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -12,7 +12,6 @@ from cpwl.construct.gates.plane.plane_gates import plane_gates
 from cpwl.construct.gates.space.space_gates import cutting, space_gates
 from cpwl.construct.plan import Least, Plan
 from cpwl.errors import ConstructionError
-from cpwl.network import Network
 
 
 def plan(analysis: Analysis) -> Plan:
@@ -25,7 +24,9 @@ def plan(analysis: Analysis) -> Plan:
     """
     exact, points = analysis.exact, analysis.sample.points
     small = exact.essential
-    network = _network(small)
+    if small.function.dim == 1:
+        return Plan.of("gates", hinge_network(exact), points)
+    network = (plane_gates if small.function.dim == 2 else space_gates)(small).network
     if small is not exact:
         network = lifted(exact.function, exact.divided.coordinates, network)
     return Plan.of("gates", network, points)
@@ -53,10 +54,3 @@ def work(analysis: Analysis) -> str:
     except ConstructionError:
         return ""  # planning will say why
     return cutting(small) if small.function.dim > 2 else ""
-
-
-def _network(analysis: Analysis) -> Network:
-    dim = analysis.function.dim
-    if dim > 2:
-        return space_gates(analysis).network
-    return hinge_network(analysis) if dim == 1 else plane_gates(analysis).network

@@ -10,15 +10,15 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from flint import fmpq, fmpq_mat, fmpz_mat
+from flint import fmpq
 from numpy.typing import NDArray
 
 from cpwl.construct.analysis import Analysis
-from cpwl.construct.blocks.common import Rational
 from cpwl.construct.blocks.hinges import sides
 from cpwl.construct.gates.space.gate_sum import (
     GateSum,
@@ -29,19 +29,20 @@ from cpwl.construct.gates.space.gate_sum import (
     share_jointly,
 )
 from cpwl.construct.gates.space.lowering import lower, reduce_rank, scaled
-from cpwl.construct.gates.space.terms import ZERO, Planes
+from cpwl.construct.gates.space.terms import Planes
 from cpwl.errors import ConstructionError, LimitError
 from cpwl.exact.integers import primitive, signs_at
 from cpwl.exact.rational import to_flint
 from cpwl.function import CPWL
 from cpwl.function.bends.table import Neighbours
+from cpwl.function.lineality import divided
 from cpwl.function.parts import Laws, Mesh, Parts
 from cpwl.geometry.complex import Complex, complex_of, few_cells, from_simplices, many_cells
 from cpwl.geometry.polyhedra import Polyhedra, fact
 from cpwl.network import Network
 from cpwl.network.program import Chain, Row, chained
 
-# A function as laws on a face-to-face complex, with its common lineality space divided out.
+# A function as laws on a face-to-face complex.
 
 
 CELLS = 20_000
@@ -49,59 +50,23 @@ CELLS = 20_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Divided:
-    """``p(x) = q(T x) + E x``: the complex and the laws of `q`, the rows of `T`, and one row of `E` an output."""
+class OnComplex:
+    """A function by the laws on the cells of a complex."""
 
     complex: Complex
     laws: NDArray[np.object_]
     """Integer rows ``(gradient, offset, 1) * denominator`` by cell and output."""
-    projection: list[list[Rational]]
-    rest: list[list[Rational]]
 
 
-def divide(p: CPWL, *, limit: int = CELLS) -> Divided | None:
-    """The function on its complex, as one of as few coordinates as its pieces and bends have; None if it is affine.
-
-    All rows `a` of the pieces lie in the row space of one echelon matrix `T`, so ``a = a_J T`` with its pivots `J`;
-    so do the differences of laws (docs/theory/local_gates.md: cells without lines). Raises `LimitError` if there are
-    more cells.
-    """
+def on_complex(p: CPWL, *, limit: int = CELLS) -> OnComplex:
+    """The function on its complex; `LimitError` if that has more cells. No line may lie in all pieces."""
     if p.tol != 0:
         raise ConstructionError(
             "gates need data that is exactly continuous; these pieces are floats that may be off by a tolerance: take "
             "`p.snap().function`"
         )
-    laws = p.laws.integer()
-    projection, pivots = _row_space(p, laws)
-    if not pivots:
-        return None
-    if len(pivots) == p.dim:
-        complex_, piece = _complex(p, limit)
-        identity = [[fmpq(int(i == j)) for j in range(p.dim)] for i in range(p.dim)]
-        return Divided(complex_, laws[piece], identity, [[ZERO] * p.dim for _ in range(p.outputs)])
-    exact = p.polyhedra.integer()[:, [*pivots, p.dim]]
-    polyhedra = Polyhedra(p.polyhedra.A[:, pivots].copy(), p.polyhedra.b, p.polyhedra.start, exact)
-    complex_, piece = complex_of(polyhedra, limit=limit)
-    rest = []
-    for row in laws[0]:
-        gradient = [fmpq(int(v), int(row[-1])) for v in row[:-2]]
-        known = [sum((gradient[j] * t[k] for j, t in zip(pivots, projection, strict=True)), ZERO) for k in range(p.dim)]
-        rest.append([g - v for g, v in zip(gradient, known, strict=True)])
-    return Divided(complex_, laws[piece][..., [*pivots, p.dim, p.dim + 1]], projection, rest)
-
-
-def _row_space(p: CPWL, laws: NDArray[np.object_]) -> tuple[list[list[Rational]], list[int]]:
-    """A reduced echelon basis of all rows of pieces and differences of laws, and its pivots."""
-    if p.mesh is not None:
-        return [], list(range(p.dim))
-    slopes = laws[..., :-2] * laws[:1, :, -1:] - laws[:1, :, :-2] * laws[..., -1:]
-    vectors = np.concatenate([p.polyhedra.integer()[:, :-1], slopes.reshape(-1, p.dim)])
-    rows = sorted({tuple(int(v) for v in row) for row in vectors if any(row)})
-    if not rows:
-        return [], []
-    reduced, rank = fmpq_mat(fmpz_mat([list(row) for row in rows])).rref()
-    basis = [[reduced[i, j] for j in range(p.dim)] for i in range(rank)]
-    return basis, [next(j for j, v in enumerate(row) if v != 0) for row in basis]
+    complex_, piece = _complex(p, limit)
+    return OnComplex(complex_, p.laws.integer()[piece])
 
 
 def _complex(p: CPWL, limit: int) -> tuple[Complex, NDArray[np.int64]]:
@@ -236,6 +201,8 @@ class SpaceGates:
 def space_gates(analysis: Analysis) -> SpaceGates:
     """The network of local functions and gates for all outputs, with exact rational weights. Exact data.
 
+    No line may lie in all pieces: `Analysis.essential` divides by the lines.
+
     >>> p = CPWL.from_grid([[0, 1, 2], [0, 1, 2]], [[0, 0, 0], [0, 1, 0], [0, 2, 0]])
     >>> made = space_gates(Analysis(p))
     >>> made.planes, made.gates, made.network([[1.0, 0.5]])
@@ -244,23 +211,19 @@ def space_gates(analysis: Analysis) -> SpaceGates:
     p, tell = analysis.function, analysis.options.progress or _silent
     tell(0, _STEPS, "gates: faces")
     ways = _ways(analysis)
-    if not ways:
-        return SpaceGates(chained(_affine(p), p.dim), 0, {}, p.num_pieces)
     tell(1, _STEPS, "gates: planes")
-    made = [_on_complex(p, divided, hinges) for divided, hinges in ways]
+    made = [_gates_on(p, *way) for way in ways]
     tell(_STEPS, _STEPS, "gates")
     return min(made, key=lambda gates: gates.network.sizes.neurons)
 
 
-def _on_complex(p: CPWL, divided: Divided, hinges: Hinges) -> SpaceGates:
+def _gates_on(p: CPWL, function: OnComplex, hinges: Hinges) -> SpaceGates:
     """The network of gates on one complex and of hinges that were taken off before."""
-    gate_sum = _gate_sum(divided.complex, divided.laws, hinges)
-    cells = len(divided.complex.faces[-1])
+    gate_sum = _gate_sum(function.complex, function.laws, hinges)
+    cells = len(function.complex.faces[-1])
     if not any(terms.hinges or terms.gates for terms in gate_sum.outputs):
         return SpaceGates(chained(_affine(p), p.dim), 0, {}, cells)
-    gate_sum, inputs = _with_rest(gate_sum, divided)
-    chain, planes = lower(gate_sum, vertices_of(divided.complex))
-    chain[0] = [_lifted(row, inputs) for row in chain[0]]
+    chain, planes = lower(gate_sum, vertices_of(function.complex))
     gates = Counter(gate.codimension for gate in gate_sum.gates)
     return SpaceGates(chained(scaled(chain), p.dim), planes, dict(sorted(gates.items())), cells)
 
@@ -296,24 +259,17 @@ def cutting(analysis: Analysis) -> str:
         return many
 
 
-def _ways(analysis: Analysis) -> list[tuple[Divided, Hinges]]:
-    """The function on its complex, and as one with hinges taken off before: what has fewer cells, both if small.
-
-    None if it is affine.
-    """
+def _ways(analysis: Analysis) -> list[tuple[OnComplex, Hinges]]:
+    """The function on its complex, and as one with hinges taken off before: what has fewer cells, both if small."""
     p, peeled = analysis.function, _peeled(analysis)
-    rest = None if peeled is None else divide(peeled.rest)
-    if peeled is None or rest is None or len(rest.projection) < p.dim:
-        whole = divide(p)
-        return [] if whole is None else [(whole, {})]
+    if peeled is None or not divided(peeled.rest).is_whole:
+        return [(on_complex(p), {})]
+    rest = on_complex(peeled.rest)
     cells = len(rest.complex.faces[-1])
-    try:
-        whole = divide(p, limit=max(cells, _FEW))  # pieces that were merged need not meet face to face any more
-    except LimitError:
-        whole = None
-    ways: list[tuple[Divided, Hinges]] = [(rest, peeled.hinges)]
-    if whole is not None:
-        ways.append((whole, {}))
+    ways: list[tuple[OnComplex, Hinges]] = [(rest, peeled.hinges)]
+    with suppress(LimitError):
+        # Pieces that were merged need not meet face to face any more.
+        ways.append((on_complex(p, limit=max(cells, _FEW)), {}))
         ways.sort(key=lambda way: len(way[0].complex.faces[-1]))
     return ways if cells <= _FEW else ways[:1]
 
@@ -334,31 +290,6 @@ def _gate_sum(complex_: Complex, laws: NDArray[np.object_], hinges: Hinges) -> G
             if sign < 0:  # s(-l) = s(l) - l
                 terms.add_affine(planes.rows[number], -weight)
     return gate_sum
-
-
-def _with_rest(gate_sum: GateSum, divided: Divided) -> tuple[GateSum, list[list[Rational]]]:
-    """The gate_sum with one more coordinate for each affine part outside the row space; and what coordinates are."""
-    extra = [j for j, row in enumerate(divided.rest) if any(row)]
-    if not extra:
-        return gate_sum, divided.projection
-    zeros = len(extra)
-    for terms in [*gate_sum.outputs, *(gate.content for gate in gate_sum.gates)]:
-        terms.affine[-1:] = [ZERO] * zeros + terms.affine[-1:]
-    for k, j in enumerate(extra):
-        gate_sum.outputs[j].affine[len(divided.projection) + k] = fmpq(1)
-    planes = [(*row[:-1], *(0,) * zeros, row[-1]) for row in gate_sum.planes]
-    inputs = divided.projection + [divided.rest[j] for j in extra]
-    return GateSum(planes, gate_sum.gates, gate_sum.outputs), inputs
-
-
-def _lifted(row: Row, inputs: list[list[Rational]]) -> Row:
-    """A row in the coordinates as a row in the inputs."""
-    weights: dict[int, Rational] = {}
-    for i, weight in row.weights.items():
-        for j, value in enumerate(inputs[i]):
-            if value != 0:
-                weights[j] = weights.get(j, ZERO) + weight * value
-    return Row({j: w for j, w in weights.items() if w != 0}, row.bias)
 
 
 def _affine(p: CPWL) -> Chain:
