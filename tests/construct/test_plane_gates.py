@@ -9,7 +9,7 @@ from hypothesis import given, settings
 
 from cpwl import CPWL, search
 from cpwl.construct.blocks.common import crossings
-from cpwl.construct.gates.plane.plane_gates import keeps_sign
+from cpwl.construct.gates.plane_gates import keeps_sign
 from cpwl.errors import ConstructionError, InputError
 from cpwl.exact.rational import fraction_array
 from cpwl.function.bends.planar import find_bends, power_of_two
@@ -182,7 +182,7 @@ def test_many_points_take_bounds_instead_of_sharp_multipliers(monkeypatch):
     """Multipliers from the stars of the points are larger, and the network is the same function."""
     p = delaunay_on_box(14, 1)
     sharp = plane_gates(p, spare=False)
-    monkeypatch.setattr("cpwl.construct.gates.plane.plane_gates._SHARP", 0)
+    monkeypatch.setattr("cpwl.construct.gates.plane_gates._SHARP", 0)
     rough = plane_gates(p, spare=False)
     assert (sharp.sharp, rough.sharp) == (True, False)
     assert all(abs(a.multiplier) <= abs(b.multiplier) for a, b in zip(sharp.gates, rough.gates, strict=True))

@@ -9,8 +9,8 @@ import pytest
 from scipy.spatial import Delaunay
 
 from cpwl import CPWL, certify, compile, solve_mpqp
-from cpwl.construct.gates.space import first_layer as gate_bounds
-from cpwl.construct.gates.space.space_gates import peel
+from cpwl.construct.gates import lowering as gate_bounds
+from cpwl.construct.gates.space_gates import peel
 from cpwl.errors import ConstructionError
 from cpwl.exact.rational import fraction_array
 from cpwl.function.bends.table import bend_planes, neighbours

@@ -8,8 +8,8 @@ from __future__ import annotations
 from cpwl.construct.analysis import Analysis
 from cpwl.construct.blocks.common import lifted
 from cpwl.construct.blocks.hinges import hinge_network
-from cpwl.construct.gates.plane.plane_gates import plane_gates
-from cpwl.construct.gates.space.space_gates import cutting, space_gates
+from cpwl.construct.gates.plane_gates import plane_gates
+from cpwl.construct.gates.space_gates import cutting, space_gates
 from cpwl.construct.plan import Least, Plan
 from cpwl.errors import ConstructionError
 

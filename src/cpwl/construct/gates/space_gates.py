@@ -20,16 +20,16 @@ from numpy.typing import NDArray
 
 from cpwl.construct.analysis import Analysis
 from cpwl.construct.blocks.hinges import sides
-from cpwl.construct.gates.space.gate_sum import (
+from cpwl.construct.gates.gate_sum import (
     GateSum,
     LocalFunctions,
+    Planes,
     reference_point,
     settle,
     share_gates,
     share_jointly,
 )
-from cpwl.construct.gates.space.lowering import lower, reduce_rank, scaled
-from cpwl.construct.gates.space.terms import Planes
+from cpwl.construct.gates.lowering import lower, reduce_rank, scaled
 from cpwl.errors import ConstructionError, LimitError
 from cpwl.exact.integers import primitive, signs_at
 from cpwl.exact.rational import to_flint

@@ -1,1 +1,0 @@
-"""Gate networks in every dimension: a number of neurons linear in the complex (docs/theory/local_gates.md)."""
