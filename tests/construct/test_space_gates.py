@@ -10,7 +10,7 @@ from scipy.spatial import Delaunay
 
 from cpwl import CPWL, certify, compile, solve_mpqp
 from cpwl.construct.gates import lowering as gate_bounds
-from cpwl.construct.gates.space_gates import peel
+from cpwl.construct.gates.plan import peel
 from cpwl.errors import ConstructionError
 from cpwl.exact.rational import fraction_array
 from cpwl.function.bends.table import bend_planes, neighbours

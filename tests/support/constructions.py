@@ -6,8 +6,8 @@ from cpwl.construct.analysis import Analysis
 from cpwl.construct.blocks import hinges
 from cpwl.construct.blocks.common import max_of_mins, rows_of
 from cpwl.construct.clamped import plan as clamped_gates
+from cpwl.construct.gates import plan as in_space
 from cpwl.construct.gates import plane_gates as in_the_plane
-from cpwl.construct.gates import space_gates as in_space
 from cpwl.construct.lattice import plan as lattice
 from cpwl.construct.lattice.separate import max_min_rows
 from cpwl.construct.plan import Options

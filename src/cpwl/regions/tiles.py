@@ -173,7 +173,7 @@ def searched(network: Network, domain: Polyhedron | None) -> str:
     return document_text(network_document(network), None) + json.dumps(rows)
 
 
-# Parts: tiles, which cut no cell, and portions (`cpwl.regions.portions`), which may overlap.
+# Parts: tiles, which cut no cell, and portions (`cpwl.regions.inquiry`), which may overlap.
 
 
 Result = TypeVar("Result")
