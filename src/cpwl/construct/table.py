@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -96,7 +95,9 @@ def ruled_out(name: str, analysis: Analysis, planned: Planned, rival: Candidate 
             has = f"{best.plan.construction} has {size:,}"
             return f"not planned: at least {least.of(minimize):,} {what} ({least.reason}), and {has}"
     quick = "hinge" in planned and planned["hinge"] in good and analysis.function.num_pieces > _QUICK
-    work = TABLE[name].work(analysis) or (_long(analysis) if quick and TABLE[name].rank else "")
+    work = TABLE[name].work(analysis)
+    if not work and quick and TABLE[name].rank:
+        work = f"far longer than one hidden layer for {analysis.function.num_pieces:,} pieces"
     return f'not planned: would take {work}; ask for construction="{name}"' if work else ""
 
 
@@ -106,10 +107,6 @@ def _for_any(analysis: Analysis) -> Least | None:
         return None
     best = max(for_any_network(analysis), key=lambda bound: bound.neurons)
     return Least(best.neurons, f"any network: {best.reason}", 1 if len(analysis.distinct_laws) == 1 else 2)
-
-
-def _long(analysis: Analysis) -> str:
-    return f"far longer than one hidden layer for {analysis.function.num_pieces:,} pieces"
 
 
 def _pairs(analysis: Analysis) -> str:
@@ -260,7 +257,7 @@ class Ahead:
             other for other in self.names[turn:] if TABLE[other].rank == rank and self._is_open(other, planned, rival)
         ]
         if len(wave) > 1:
-            self._running |= dict.fromkeys(wave, _sent(self.analysis, wave, executor))
+            self._running |= dict.fromkeys(wave, spread(_planned, self.analysis, wave, executor, prepare=_alone))
 
     def plan(self, name: str) -> Plan:
         """The plan of a construction; raises what planning raises."""
@@ -284,10 +281,6 @@ class Ahead:
 
     def _is_open(self, name: str, planned: Planned, rival: Candidate | None) -> bool:
         return name not in self._running and not ruled_out(name, self.analysis, planned, rival)
-
-
-def _sent(analysis: Analysis, names: list[str], executor: Executor) -> Iterator[_Outcome]:
-    return spread(_planned, analysis, names, executor, prepare=_alone)
 
 
 def _alone(analysis: Analysis) -> Analysis:

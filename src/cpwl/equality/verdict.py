@@ -97,13 +97,8 @@ class Verdict:
         """Both values with as many digits as it takes to tell them apart, where doubles can."""
         texts = ["nothing" if v is None else point_text(v) for v in self.values]
         if texts[0] == texts[1]:
-            texts = [_digits(v) for v in self.values if v is not None]
+            texts = [f"({', '.join(repr(float(x)) for x in v)})" for v in self.values if v is not None]
         return texts
-
-
-def _digits(values: Point) -> str:
-    """Values with all digits of a double."""
-    return "(" + ", ".join(repr(float(v)) for v in values) + ")"
 
 
 def _size(gap: Any) -> str:

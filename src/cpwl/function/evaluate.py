@@ -94,8 +94,8 @@ def _exact_values(p: CPWL, x: NDArray[np.object_]) -> NDArray[np.object_]:
     result = np.full((len(x), p.outputs), None, dtype=object)
     for k, point in enumerate(x):
         piece = int(guess[k])
-        held = piece >= 0 and _holds(rows[start[piece] : start[piece + 1]], point)
-        if not held:
+        own = rows[start[piece] : start[piece + 1]]
+        if piece < 0 or not ((own[:, :-1] * point).sum(axis=1) <= own[:, -1]).all():
             inside = np.ones(p.num_pieces, dtype=bool)
             ok = (rows[:, :-1] * point).sum(axis=1) <= rows[:, -1]
             np.logical_and.at(inside, p.polyhedra.owner, ok.astype(bool))
@@ -105,10 +105,6 @@ def _exact_values(p: CPWL, x: NDArray[np.object_]) -> NDArray[np.object_]:
         law = laws[piece]
         result[k] = [Fraction((r[:-2] * point).sum() + r[-2]) / r[-1] for r in law]
     return result
-
-
-def _holds(rows: NDArray[np.object_], point: NDArray[np.object_]) -> bool:
-    return bool(((rows[:, :-1] * point).sum(axis=1) <= rows[:, -1]).all())
 
 
 # Some points of the domain, in floats: enough to see how large things are, never to prove anything.

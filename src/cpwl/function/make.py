@@ -428,7 +428,8 @@ def parts_of_breakpoints(x: Any, y: Any, left_slope: Any, right_slope: Any) -> P
     knots = slice(0 if left is not None else 1, len(at) if right is not None else len(at) - 1)
     every = Laws.from_integer(np.concatenate(laws))
     floats = any(map(has_floats, (x, y, left_slope, right_slope)))
-    return Parts(_intervals(at[knots], place[knots]), every, _line(), 0.0, floats=floats)
+    everywhere = Polyhedron(np.zeros((0, 1)), np.zeros(0))
+    return Parts(_intervals(at[knots], place[knots]), every, everywhere, 0.0, floats=floats)
 
 
 def _check_increasing(place: NDArray[np.float64], at: NDArray[np.object_] | None) -> None:
@@ -471,7 +472,3 @@ def _intervals(knots: NDArray[np.object_], view: NDArray[np.float64]) -> Polyhed
         start = np.zeros(2, dtype=np.int64)
     left = np.tile([1.0, -1.0], len(knots))[:, None]
     return Polyhedra(left, np.repeat(view, 2) * left[:, 0] + 0.0, start, both)  # no -0.0
-
-
-def _line() -> Polyhedron:
-    return Polyhedron(np.zeros((0, 1)), np.zeros(0))

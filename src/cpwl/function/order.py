@@ -70,7 +70,9 @@ def order_at_generators(
             signs = (gap > bound[:, None]).astype(np.int8) - (gap < -bound[:, None])
         if exact:  # where floats do not tell, an overflow included
             k, m = np.nonzero(signs == 0)
-            signs[k, m] = _exact_signs(laws, spanned.places, place[asked[k]], first + m, own[asked[k]])
+            one, two = laws[first + m], laws[own[asked[k]]]
+            difference = one[:, :-1] * two[:, -1:] - two[:, :-1] * one[:, -1:]
+            signs[k, m] = sign((difference * spanned.places[place[asked[k]]]).sum(axis=1))
         every, begin = signs[row], np.cumsum(lengths) - lengths
         above[pieces, some] = np.minimum.reduceat(every, begin, axis=0) >= 0
         below[pieces, some] = np.maximum.reduceat(every, begin, axis=0) <= 0
@@ -87,18 +89,6 @@ def _questions(
     other = np.flatnonzero(value * below[one] != value[one] * below)
     number[other] = len(first) + np.arange(len(other))
     return np.concatenate([first, other]), number
-
-
-def _exact_signs(
-    laws: NDArray[np.object_],
-    places: NDArray[np.object_],
-    place: NDArray[np.int64],
-    one: NDArray[np.int64],
-    two: NDArray[np.int64],
-) -> NDArray[np.int64]:
-    """The signs of ``f_one - f_two`` at places."""
-    difference = laws[one, :-1] * laws[two, -1:] - laws[two, :-1] * laws[one, -1:]
-    return sign((difference * places[place]).sum(axis=1))
 
 
 def corners_within(body: Polyhedron, unit: float) -> NDArray[np.float64] | None:

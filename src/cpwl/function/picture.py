@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any, TypeAlias
@@ -326,13 +326,9 @@ def colour(share: float) -> str:
     """
     place = min(max(share, 0.0), 1.0) * (len(COLOURS) - 1)
     i = min(int(place), len(COLOURS) - 2)
-    first, second = (_rgb(COLOURS[i + k]) for k in (0, 1))
+    first, second = (bytes.fromhex(COLOURS[i + k][1:]) for k in (0, 1))
     mixed = (round(a + (b - a) * (place - i)) for a, b in zip(first, second, strict=True))
     return "#" + "".join(f"{c:02x}" for c in mixed)
-
-
-def _rgb(text: str) -> Iterator[int]:
-    return (int(text[i : i + 2], 16) for i in (1, 3, 5))
 
 
 def _points(at: Array | Sequence[Array]) -> str:

@@ -111,15 +111,11 @@ def solid_among(
             kept.append(block[which])
             parts.append(bodies)
     if not parts:
-        return np.zeros(0, dtype=np.int64), _nothing(polyhedra.dim)
+        none, zero = np.zeros((0, polyhedra.dim + 1), dtype=object), np.zeros(1, dtype=np.int64)
+        return zero[:0], Bodies(stacked(none, zero), Generators(none, zero[:0], zero))
     number = np.concatenate(kept)
     order = np.argsort(number, kind="stable")
     return number[order], joined_bodies(parts).take(order)
-
-
-def _nothing(dim: int) -> Bodies:
-    none, zero = np.zeros((0, dim + 1), dtype=object), np.zeros(1, dtype=np.int64)
-    return Bodies(stacked(none, zero), Generators(none, zero[:0], zero))
 
 
 def _solid(polyhedra: Polyhedra, pointed: NDArray[np.bool_], full: bool) -> list[tuple[NDArray[np.int64], Bodies]]:

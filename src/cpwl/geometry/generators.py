@@ -79,7 +79,9 @@ def generators(polyhedra: Polyhedra) -> Generators:
             member.append(what)
     pairs = np.unique(np.stack([np.concatenate(owner), np.concatenate(member)], axis=1), axis=0)
     rows = np.array(list(places), dtype=object).reshape(len(places), polyhedra.dim + 1)
-    pairs = _drop_those_without_corner(pairs, rows)
+    # Rays alone span nothing that contains no line: such a polyhedron is empty, or contains one.
+    corner = np.asarray(rows[pairs[:, 1], -1] != 0, dtype=bool)
+    pairs = pairs[np.isin(pairs[:, 0], pairs[corner, 0])]
     start = np.searchsorted(pairs[:, 0], np.arange(len(polyhedra) + 1)).astype(np.int64)
     return Generators(rows, pairs[:, 1], start)
 
@@ -215,12 +217,6 @@ def _signs(
     asked, answer = np.unique(np.stack([planes[u, j], place[u, c]], axis=1), axis=0, return_inverse=True)
     signs[u, j, c] = sign((table[asked[:, 0]] * places[asked[:, 1]]).sum(axis=1))[answer.ravel()]
     return signs
-
-
-def _drop_those_without_corner(pairs: NDArray[np.int64], places: NDArray[np.object_]) -> NDArray[np.int64]:
-    """Rays alone span nothing that contains no line: such a polyhedron is empty, or contains one."""
-    corner = np.asarray(places[pairs[:, 1], -1] != 0, dtype=bool)
-    return pairs[np.isin(pairs[:, 0], pairs[corner, 0])]
 
 
 # Boxes around polyhedra, and which of two families of boxes meet: before anything dearer is asked of pairs.

@@ -251,7 +251,8 @@ class Forms:
         level = self.levels[l]
         if level.exact.size == 0:
             level.exact = np.empty(level.rows.shape, dtype=object)
-        step = max(1, _MOST // (self._entries(l - 1) * (self.dim + 1)))
+        weight, _ = self._layer(l - 1)
+        step = max(1, _MOST // ((len(weight.data) + sum(map(int, weight.shape))) * (self.dim + 1)))
         for first in range(0, len(missing), step):
             some = missing[first : first + step]
             level.exact[:, some] = self.exact_compose(l - 1, level.parent[some], level.active[some])
@@ -278,10 +279,6 @@ class Forms:
             self._layer(l)
             self._scale.append(self._factor[l] * (self._scale[-1] if l else 1))
         return self._scale[layer]
-
-    def _entries(self, layer: int) -> int:
-        weight, _ = self._layer(layer)
-        return len(weight.data) + sum(map(int, weight.shape))
 
     def _layer(self, layer: int) -> tuple[Any, NDArray[np.object_]]:
         """The layer in integers: times the least common denominator of all its weights and biases."""

@@ -23,7 +23,7 @@ from cpwl.executors import More, unfold
 from cpwl.geometry.polyhedra import Polyhedron
 from cpwl.network.network import Network
 from cpwl.progress import Progress
-from cpwl.regions.pieces import Pieces, find_pieces
+from cpwl.regions.pieces import find_pieces
 from cpwl.regions.subdivide.subdivide import TooMany, essential_dimension
 
 # What was found so far, in a folder: a line for each tile, so that a search which was killed goes on where it was.
@@ -257,19 +257,13 @@ def split(network: Network, tile: Part, parts: int) -> list[Part]:
     high = total
     while low <= high:
         middle = (low + high) // 2
-        made = _cells(first_neurons(network, middle), tile.body, parts)
-        if made is None:
-            high = middle - 1
-        else:
+        made = find_pieces(first_neurons(network, middle), tile.body, True, most=parts)
+        if made.complete:
             low, best = middle + 1, made
+        else:
+            high = middle - 1
     assert best is not None  # one neuron makes at most two parts
     return [Part((*tile.name, i), best.polyhedra[i]) for i in range(len(best))]
-
-
-def _cells(network: Network, body: Polyhedron | None, most: int) -> Pieces | None:
-    """The cells with exact rows, or None if there are more than `most`."""
-    made = find_pieces(network, body, True, most=most)
-    return made if made.complete else None
 
 
 SIZE = 100_000  # cells of a tile: half a GB in R^4, a second's work

@@ -87,7 +87,7 @@ def one_layer(profile: Profile) -> Network:
         (left, right), (below_left, below_right) = profile.laws[c : c + 2, :, 0], profile.laws[c : c + 2, :, 2]
         numerator = np.concatenate([numerator[:c], [right], numerator[c + 1 :], [-left]])
         below = np.concatenate([below[:c], [below_right], below[c + 1 :], [below_left]])
-        constant = [_at(law, Fraction(*middle)) for law in profile.laws[c]]
+        constant = [Fraction((a * Fraction(*middle) + b) / d) for a, b, d in profile.laws[c]]
     else:
         constant = _constant(profile, flips)
     hidden = _fractions(where, scale)
@@ -139,10 +139,6 @@ def _stack(sign: NDArray[np.int64], a: NDArray[np.object_]) -> RationalMatrix:
     data = table[(sign > 0).astype(np.int64)].ravel()
     indptr = np.arange(len(sign) + 1, dtype=np.int64) * len(used)
     return RationalMatrix((len(sign), len(a)), indptr, np.tile(used, len(sign)).astype(np.int64), data)
-
-
-def _at(law: Any, t: Fraction) -> Fraction:
-    return Fraction((law[0] * t + law[1]) / law[2])
 
 
 def _subsets(members: range) -> list[tuple[int, ...]]:
@@ -331,7 +327,8 @@ def _network(hinges: Hinges, p: CPWL) -> Network:
         k = _parallel(hinges.rows, rest[o, :-1])
         if k is not None:  # a multiple of a hinge's form: c l = c relu(l) - c relu(-l)
             form = np.array(neurons[k], dtype=object)
-            c = _ratio(rest[o, :-1], form[:-1])
+            at = int(np.argmax(form[:-1] != 0))
+            c = Fraction(rest[o, at]) / Fraction(form[at])
             columns[k][o] += c
             constant[o] -= c * form[-1]
             _add(neurons, columns, -form, o, -c)
@@ -410,11 +407,6 @@ def _parallel(rows: NDArray[np.object_], slopes: NDArray[np.object_]) -> int | N
     rest = rows[:, :-1] * slopes[c] - rows[:, c : c + 1] * slopes
     same = np.flatnonzero(~(rest != 0).any(axis=1))
     return int(same[0]) if len(same) else None
-
-
-def _ratio(slopes: NDArray[np.object_], form: NDArray[np.object_]) -> Fraction:
-    c = int(np.argmax(form != 0))
-    return Fraction(slopes[c]) / Fraction(form[c])
 
 
 def _least(p: CPWL, slopes: NDArray[np.object_]) -> Fraction | None:

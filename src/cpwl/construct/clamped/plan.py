@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -158,11 +158,14 @@ def make_tiles(stars: Stars, bumps: list[Bump], count: int) -> Tiles:
     exact = [[Fraction(x, w) for x, w in zip(places[:, k], places[:, 2], strict=True)] for k in (0, 1)]
     low, high = [min(own) for own in exact], [max(own) for own in exact]
     x, y = (_knots(a, b, count) for a, b in zip(low, high, strict=True))
-    lows = [_lowest(exact, _star(stars, bump)) for bump in bumps]
-    own = [(_below(x, a), _below(y, b)) for a, b in lows]
+    own = []
+    for bump in bumps:
+        star = {v for t in _triangles(bump) for v in stars.corners[t]}
+        own.append((_below(x, min(exact[0][v] for v in star)), _below(y, min(exact[1][v] for v in star))))
     line: dict[int, Knots] = {}
     for bump, (i, j) in zip(bumps, own, strict=True):
-        for h in _lines(bump):
+        gate = {bump.cluster.line} if len(bump.sums) > 1 else set()
+        for h in {ray.line for half in bump.cluster.halves for ray in half.rays} | gate:
             a, b = line.get(h, (i, j))
             line[h] = min(a, i), min(b, j)
     reach = float(sum((b - a for a, b in zip(low, high, strict=True)), Fraction(0))) * (1 + 1e-9)
@@ -175,21 +178,8 @@ def make_tiles(stars: Stars, bumps: list[Bump], count: int) -> Tiles:
     return Tiles((x, y), line, own, reach, room)
 
 
-def _star(stars: Stars, bump: Bump) -> set[int]:
-    return {v for t in _triangles(bump) for v in stars.corners[t]}
-
-
 def _triangles(bump: Bump) -> set[int]:
     return {t for half in bump.cluster.halves for t in half.triangles}
-
-
-def _lines(bump: Bump) -> Iterable[int]:
-    gate = {bump.cluster.line} if len(bump.sums) > 1 else set()
-    return {ray.line for half in bump.cluster.halves for ray in half.rays} | gate
-
-
-def _lowest(exact: list[list[Fraction]], corners: set[int]) -> tuple[Fraction, Fraction]:
-    return min(exact[0][v] for v in corners), min(exact[1][v] for v in corners)
 
 
 def _knots(low: Fraction, high: Fraction, count: int) -> tuple[Fraction, ...]:

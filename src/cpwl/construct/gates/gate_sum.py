@@ -290,7 +290,7 @@ def reference_point(complex_: Complex) -> tuple[int, ...]:
 
     Distances are relative to the extent of each coordinate: units change nothing.
     """
-    view = np.array([[float(v) for v in row] for row in complex_.generators / _scale(complex_.generators)[:, None]])
+    view = np.array(complex_.generators / np.abs(complex_.generators).max(axis=1)[:, None], dtype=np.float64)
     finite = view[:, -1] > 0
     places = view[finite, :-1] / view[finite, -1:]
     middle, extent = places.mean(axis=0), np.ptp(places, axis=0)
@@ -305,10 +305,6 @@ def reference_point(complex_: Complex) -> tuple[int, ...]:
         weight = fmpq(draw.randint(10**5, 2 * 10**5), max(1, row[-1]))
         total = [t + weight * v for t, v in zip(total, row, strict=True)]
     return _primitive(total)
-
-
-def _scale(rows: NDArray[np.object_]) -> NDArray[np.object_]:
-    return np.asarray(np.abs(rows).max(axis=1), dtype=object)
 
 
 def _primitive(values: Sequence[Rational]) -> Plane:

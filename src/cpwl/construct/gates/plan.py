@@ -178,11 +178,8 @@ def _most_frequent(p: CPWL, found: Neighbours) -> dict[tuple[int, ...], _Jump]:
         form = [*row[:-1], -row[-1]]  # `one` has it at most 0
         lead = 1 if row[c] > 0 else -1  # s(l) and s(-l) differ by l only: their jumps are the same
         jumps[tuple(int(lead * v) for v in form)][jump] += 1
-    return {form: best for form, count in jumps.items() if any(best := _best(count))}
-
-
-def _best(count: Counter[_Jump]) -> _Jump:
-    return max(count.items(), key=lambda item: (item[1], any(item[0]), item[0]))[0]
+    best = {form: max(jumps[form].items(), key=lambda item: (item[1], any(item[0]), item[0]))[0] for form in jumps}
+    return {form: jump for form, jump in best.items() if any(jump)}
 
 
 def _laws(law: NDArray[np.object_]) -> Laws:

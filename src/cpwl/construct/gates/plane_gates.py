@@ -335,7 +335,7 @@ def lower(bends: PlanarBends, alpha: NDArray[np.object_], gates: list[Gate], *, 
     hinges = int(used.sum())
     forms = np.concatenate([lines[used], -lines[[one, two]]])
     sizes = np.concatenate([bends.scale[used], bends.scale[[one, two]]])
-    first = _over(forms, sizes[:, None])
+    first = np.frompyfunc(Fraction, 2, 1)(forms, sizes[:, None])
     spread = _Spread(lines[one], lines[two], bends.scale[one], bends.scale[two], one, two, hinge, hinges)
     rows = [spread.row(g.hinges, g.weight, g.affine, g.sign) for g in gates]
     every = np.flatnonzero((alpha != 0).any(axis=1))
@@ -460,10 +460,6 @@ def _dense(rows: list[_Row], width: int) -> NDArray[np.object_]:
         for k, w in row.items():
             dense[k, j] = w
     return dense
-
-
-def _over(rows: NDArray[np.object_], scale: NDArray[np.object_]) -> NDArray[np.object_]:
-    return np.asarray(np.frompyfunc(Fraction, 2, 1)(rows, np.broadcast_to(scale, rows.shape)), dtype=object)
 
 
 _SHARP = 2**24  # products of crossings and hinges up to which multipliers are sharp

@@ -269,12 +269,9 @@ def _combine(kind: Kind, parts: Sequence[Formula]) -> Formula:
     rows, columns = reduce(some, (f.rows for f in flat)), reduce(every, (f.columns for f in flat))
     inner = sum(f.kind is not None for f in flat)
     joins = max(inner - 1, 0) + sum(f.joins for f in flat)
-    return Formula(kind, flat, -1, rows, columns, sum(f.leaves for f in flat), joins, _depth(flat))
-
-
-def _depth(parts: Sequence[Formula]) -> int:
-    """The fewest layers: parts done after `d` layers are joined in `t` iff all ``2^d`` together are at most ``2^t``."""
-    return (sum(1 << f.depth for f in parts) - 1).bit_length()
+    # Parts done after `d` layers are joined in `t` iff all ``2^d`` together are at most ``2^t``.
+    fewest = (sum(1 << f.depth for f in flat) - 1).bit_length()
+    return Formula(kind, flat, -1, rows, columns, sum(f.leaves for f in flat), joins, fewest)
 
 
 def _bits(column: NDArray[np.bool_]) -> int:

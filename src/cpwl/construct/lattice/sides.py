@@ -198,7 +198,8 @@ class _Cutting:
         self.members = [order.above.copy(), order.below.copy()]
         # A component cuts a part once: what noise leaves of its other side in a half is not cut off again.
         self.open = [np.ones_like(rows) for rows in self.members]
-        self.apart = ~_meet(*self.members)
+        above, below = (rows.astype(np.float32) for rows in self.members)
+        self.apart = np.asarray(above @ below.T == 0)
         self.splits = 0
 
     def next_pair(self) -> tuple[int, int] | None:
@@ -294,11 +295,6 @@ class _Cutting:
         if view is not None and not any(isinstance(v, Fraction) for v in x):
             return np.asarray(signs_at(laws, x[None], view)[:, 0] >= 0)
         return np.asarray((laws * x).sum(axis=1) >= -self.orders[side].slack, dtype=bool)
-
-
-def _meet(rows: Table, others: Table) -> Table:
-    """Which rows have something in common."""
-    return np.asarray(rows.astype(np.float32) @ others.T.astype(np.float32) > 0)
 
 
 # Maxima and minima of components that stay within a tolerance of the function: separation with a tolerance.

@@ -119,7 +119,8 @@ def relations_of(
         found[Relation("pencil", ring)] = None
         if len(ring) == len(set(ring)):
             found.update(dict.fromkeys(_straight_through(view, ring, little)))
-    return _distinct(list(found))
+    distinct = {(r.kind, frozenset(r.laws)): r for r in reversed(found)}  # one for each kind and set of laws
+    return list(distinct.values())[::-1]
 
 
 def _of_four(view: _Floats, ring: tuple[int, ...], little: float) -> Relation | None:
@@ -152,11 +153,6 @@ def _straight_through(view: _Floats, ring: tuple[int, ...], little: float) -> li
             elif _off_line(u, v) <= little:
                 found.append(Relation("straight", four))
     return found
-
-
-def _distinct(relations: list[Relation]) -> list[Relation]:
-    """One for each kind and set of laws."""
-    return list({(r.kind, frozenset(r.laws)): r for r in reversed(relations)}.values())[::-1]
 
 
 def smoothed(laws: _Floats, relations: Sequence[Relation], weight: _Floats, most: float) -> _Floats:

@@ -351,7 +351,8 @@ class Vertices:
         signs = np.sign(np.where(sure, value, 0.0)).astype(np.int8)
         doubtful = np.flatnonzero(~sure)
         if len(doubtful):
-            signs[doubtful] = self._exact_signs(level, neuron, base[doubtful], doubtful)
+            whole = self.forms.exact_level(level, base[doubtful])[neuron, base[doubtful]][:, self.columns]
+            signs[doubtful] = sign((whole * self.exactly(doubtful)).sum(axis=1))
         return signs
 
     def sides(self, level: int) -> NDArray[np.int8]:
@@ -371,12 +372,6 @@ class Vertices:
             bound = unsure * (1 + 32 * EPS) + 4 * (len(self.columns) + 2) * EPS * (np.abs(a) @ np.abs(view).T) + 1e-290
             over, under = (value > bound).all(axis=1), (value < -bound).all(axis=1)
         return np.where(over, 1, np.where(under, -1, 0)).astype(np.int8)
-
-    def _exact_signs(
-        self, level: int, neuron: int, base: NDArray[np.int64], which: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
-        rows = self.forms.exact_level(level, base)[neuron, base][:, self.columns]
-        return sign((rows * self.exactly(which)).sum(axis=1))
 
     def exactly(self, which: NDArray[np.int64]) -> NDArray[np.object_]:
         """Integer coordinates of some vertices, up to a positive factor."""

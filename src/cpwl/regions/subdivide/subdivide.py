@@ -147,14 +147,12 @@ class _Subdivider:
                 f"{_MOST_DIRECTIONS}",
                 directions=len(columns),
             )
-        references = np.array([self._reference(i) for i in self.chosen], dtype=np.int64)
+        # Rows of the domain come first, then the first layer.
+        first = (1 + i if i < self.walls else int(self.forms.reference(1, i - self.walls, 0)) for i in self.chosen)
+        references = np.array(list(first), dtype=np.int64)
         self.lattice = orthants(references, 0)
         self.vertices = Vertices(self.forms, self.columns, references)
         self.signs = np.zeros((self.lattice.counts[-1], self.total), dtype=np.int8)
-
-    def _reference(self, row: int) -> int:
-        """Rows of the domain come first, then the first layer."""
-        return 1 + row if row < self.walls else int(self.forms.reference(1, row - self.walls, 0))
 
     def run(self) -> Subdivision:
         """The domain first, then layer by layer."""

@@ -7,9 +7,7 @@ of them hold in many cells. Across a facet only the neurons that vanish on it ch
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 import scipy
@@ -310,8 +308,7 @@ class Chambers:
             if self.exactly:
                 self._decide_exactly(c, own[c], facet[c], where[c])
             elif (own[c] & ~facet[c]).any():
-                polar = partial(self._polar, c, x[c], frame[c], noise[c])
-                self._decide(c, own[c], facet[c], where[c], polar)
+                self._decide(c, own[c], facet[c], where[c], x[c], frame[c], noise[c])
         return self._across(facet, where, x)
 
     def _slack(self, x: NDArray[np.float64], own: NDArray[np.bool_]) -> NDArray[np.float64]:
@@ -371,30 +368,23 @@ class Chambers:
             where[cell, row] = x[cell] + (slack[cell, row, 0] / speed[cell, row, ray])[:, None] * rays[cell, ray]
         return reach[0], reach[1]
 
-    def _polar(
-        self,
-        c: int,
-        x: NDArray[np.float64],
-        frame: NDArray[np.float64],
-        noise: NDArray[np.float64],
-        rows: NDArray[np.int64],
-    ) -> Polar:
-        return Polar(self.a[c, rows], self.b[c, rows], x, frame, noise[rows], self.error[c, rows, :-1])
-
     def _decide(
         self,
         c: int,
         own: NDArray[np.bool_],
         facet: NDArray[np.bool_],
         where: NDArray[np.float64],
-        polar: Callable[[NDArray[np.int64]], Polar],
+        x: NDArray[np.float64],
+        frame: NDArray[np.float64],
+        noise: NDArray[np.float64],
     ) -> None:
         """The rows of one cell that no ray has met: known to be redundant, found to be so, or facets after all."""
         left = own & ~facet & ~self.proofs.known(self.side[c])
+        if not left.any():
+            return
         rows = np.flatnonzero(own)
-        seen = polar(rows) if left.any() else None
+        seen = Polar(self.a[c, rows], self.b[c, rows], x, frame, noise[rows], self.error[c, rows, :-1])
         for k in np.flatnonzero(left[rows]):
-            assert seen is not None
             reasons, place = seen.decide(int(k))
             spare = MARGIN / (1 + MARGIN) * float(seen.slack[k])
             if reasons is not None and self._follows(c, int(rows[k]), rows[reasons], spare):
