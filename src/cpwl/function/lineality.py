@@ -19,7 +19,7 @@ from cpwl.function.parts import Laws, Parts
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron, fact
 
 _PRIME = 2**61 - 1
-_LOW = 2  # below this dimension there is nothing to gain
+_LOW = 4  # below this dimension there is nothing to gain, but for gates
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,10 +56,10 @@ def divided(p: CPWL) -> Divided:
     return Divided(p if len(coordinates) == p.dim else on_coordinates(p, coordinates), coordinates, p.dim)
 
 
-def essential_coordinates(p: CPWL) -> NDArray[np.int64]:
-    """Coordinates that suffice to decide everything about the pieces and the order of the laws."""
+def essential_coordinates(p: CPWL, low: int = _LOW) -> NDArray[np.int64]:
+    """Coordinates that suffice to decide everything about the pieces and the order of the laws; all if below `low`."""
     everything = np.arange(p.dim, dtype=np.int64)
-    if p.dim < _LOW or _is_full(p.polyhedra.integer()[: p.dim, :-1]):
+    if p.dim < low or _is_full(p.polyhedra.integer()[: p.dim, :-1]):
         return everything
     rows = np.concatenate([_distinct_normals(p), _slope_differences(p)])
     if not len(rows):

@@ -9,7 +9,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -36,7 +36,7 @@ from cpwl.exact.integers import primitive, signs_at
 from cpwl.exact.rational import to_flint
 from cpwl.function import CPWL
 from cpwl.function.bends.table import Neighbours
-from cpwl.function.lineality import divided
+from cpwl.function.lineality import essential_coordinates, on_coordinates
 from cpwl.function.parts import Laws, Mesh, Parts
 from cpwl.geometry.complex import Complex, complex_of, few_cells, from_simplices, many_cells
 from cpwl.geometry.polyhedra import Polyhedra, fact
@@ -268,7 +268,7 @@ def cutting(analysis: Analysis) -> str:
 def _ways(analysis: Analysis) -> list[tuple[OnComplex, Hinges]]:
     """The function on its complex, and as one with hinges taken off before: what has fewer cells, both if small."""
     p, peeled = analysis.function, _peeled(analysis)
-    if peeled is None or not divided(peeled.rest).is_whole:
+    if peeled is None or not _has_no_line(peeled.rest):
         return [(on_complex(p), {})]
     rest = on_complex(peeled.rest)
     cells = len(rest.complex.faces[-1])
@@ -313,13 +313,26 @@ def plan(analysis: Analysis) -> Plan:
     ('gates', 2, True)
     """
     exact, points = analysis.exact, analysis.sample.points
-    small = exact.essential
+    small = _without_lines(exact)
     if small.function.dim == 1:
         return Plan.of("gates", hinge_network(exact), points)
     network = (plane_gates if small.function.dim == 2 else space_gates)(small).network
     if small is not exact:
-        network = lifted(exact.function, exact.divided.coordinates, network)
+        network = lifted(exact.function, essential_coordinates(exact.function, 2), network)
     return Plan.of("gates", network, points)
+
+
+def _without_lines(exact: Analysis) -> Analysis:
+    """The function on coordinates along which it bends or ends: a function of three inputs may be one of the plane."""
+    p = exact.function
+    if p.dim > 3 or _has_no_line(p):
+        return exact.essential
+    return replace(exact, function=on_coordinates(p, essential_coordinates(p, 2)))
+
+
+def _has_no_line(p: CPWL) -> bool:
+    """Whether no line lies in all pieces."""
+    return len(essential_coordinates(p, 2)) == p.dim
 
 
 def least(analysis: Analysis) -> Least:
@@ -340,7 +353,7 @@ def least(analysis: Analysis) -> Least:
 def work(analysis: Analysis) -> str:
     """Into how many cells pieces in space are cut, if "auto" leaves so many to others; else ""."""
     try:
-        small = analysis.exact.essential
+        small = _without_lines(analysis.exact)
     except ConstructionError:
         return ""  # planning will say why
     return cutting(small) if small.function.dim > 2 else ""
