@@ -778,7 +778,10 @@ def mirrored_table(k: int) -> CPWL:
 
 _FLOAT32: dict[str, Any] = {"precision": "float32"}
 SOLE: dict[str, tuple[Callable[[], CPWL], dict[str, Any]]] = {
-    "hinge": (lambda: from_hidden_layer([[-2, 1, 1], [2, -1, 0], [2, -1, -2]], [1, -1, 1], [3, 2, 1]), {}),
+    "hinge": (
+        lambda: from_hidden_layer([[1, 0, 0], [0, 1, 0], [1, 1, 1], [1, -1, 2]], [1, -1, 1, 0], [3, 2, 1, 1]),
+        {},
+    ),
     "univariate": (lambda: CPWL.from_breakpoints(range(20), [7 * k * k % 11 for k in range(20)]), {}),
     "sums": (lambda: _sum_of_lines(0), {}),
     "fold": (lambda: mirrored_table(4), {}),
