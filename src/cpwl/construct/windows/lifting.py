@@ -145,6 +145,8 @@ _OPTIONS: dict[str, Any] = {
     "run_crossover": "off",  # any point near the best will do
     "presolve": "off",  # it calls some feasible programs infeasible
     "threads": 1,
+    "ipm_iteration_limit": 300,  # 60 do for 10,000 cells; limits are no seconds: a busy machine finds the same network
+    "simplex_iteration_limit": 100_000,  # 36,000 were the most for a control law at hand
 }
 
 
@@ -185,7 +187,6 @@ _SQUARES = 1e-3  # and their factors
 _LACK = 1e6  # and what it costs that a facet bends less than it should
 _UNIT = 1e3  # of heights, in the program: they are much larger than the jumps, and solvers expect sizes near 1
 _ROOM = 0.9  # of the margin, that a solver may leave unused: exact jumps decide
-_SECONDS = 60.0
 _BITS = 24  # of heights, relative to the range
 
 
@@ -311,7 +312,7 @@ def smallest(cells: Cells, shape: Simplicial, needed: Needed) -> tuple[NDArray[n
     for solver, size in (("ipm", _UNIT), ("ipm", 1.0), ("simplex", _UNIT)):
         unit = np.concatenate([np.full(V, size), np.full(n, needed.unit), [size, size, 1.0]])
         table, scale = _scaled(csr_array(rows), unit)
-        found = solve(cost * unit, table, low * scale, np.zeros(len(cost)), solver=solver, time_limit=_SECONDS)
+        found = solve(cost * unit, table, low * scale, np.zeros(len(cost)), solver=solver)
         if len(found.point) == len(cost) and np.isfinite(found.point).all():
             x = found.point * unit
             factor = np.maximum(x[V : V + n], 0.0)

@@ -312,7 +312,7 @@ def _lacking(cells: Cells) -> NDArray[np.int64]:
     cost = np.concatenate([np.zeros(V), np.ones(F)])
     least = np.concatenate([np.full(V, -np.inf), np.zeros(F)])
     # Heights count as multiples of the largest jump: else anything can be had by scaling.
-    found = solve(cost, rows, np.full(F, float(needed.jump.max())), least, solver="simplex", time_limit=60.0)
+    found = solve(cost, rows, np.full(F, float(needed.jump.max())), least, solver="simplex")
     if len(found.point) != V + F:
         return np.zeros(0, dtype=np.int64)
     lack = found.point[V:]
@@ -376,7 +376,7 @@ def weights(cells: Cells, shape: Simplicial) -> tuple[NDArray[np.int64], list[in
     turned = csr_array(shape.jumps.T)
     rows = csr_array(np.concatenate([turned.toarray(), -turned.toarray(), -np.ones((1, F))]))
     low = np.concatenate([np.full(2 * V, -1e-12), [-1.0]])
-    found = solve(-(needed.jump - needed.margin), rows, low, np.zeros(F), solver="simplex", time_limit=60.0)
+    found = solve(-(needed.jump - needed.margin), rows, low, np.zeros(F), solver="simplex")
     if len(found.point) != F:
         return None
     facets = np.flatnonzero(found.point > 1e-9)
