@@ -21,30 +21,36 @@ from numpy.typing import NDArray
 
 from cpwl.construct.analysis import Analysis
 from cpwl.errors import ConstructionError, InputError
-from cpwl.exact.integers import signs_at, unit_view
+from cpwl.exact.integers import primitive, sign, signs_at, unit_view
 from cpwl.exact.rational import fraction_array
 from cpwl.function import CPWL
 from cpwl.function.algebra.arithmetic import pieces_of
 from cpwl.function.answers import point_text
-from cpwl.function.cpwl import generators_of
 from cpwl.function.order import Order, PieceOrder, value_tolerance
-from cpwl.geometry.bodies import body_of
-from cpwl.geometry.cells import Cell, cell_of, cut, spanned_by
+from cpwl.geometry.generators import generators
 from cpwl.geometry.polyhedra import Polyhedron, ranges
 from cpwl.geometry.probe import Probe
 from cpwl.progress import Progress
 
-# Parts of pieces, cut along planes: exact ones by their corners and rays (`cpwl.geometry.cells`), so that signs at
-# places decide everything and no linear program is needed; float ones by their rows.
+# Parts of pieces, cut along planes: by their corners and rays where these are known, else by their rows.
+#
+# A polyhedron without lines is spanned by its corners and extreme rays, in homogeneous coordinates ``(x, 1)`` and
+# ``(r, 0)``. Where ``law >= 0`` it is spanned by those of them with ``law >= 0``, and by the places where edges cross
+# the
+# plane: ``b u + a v`` for neighbours with values `a` and `-b` (double description: Motzkin, Raiffa, Thompson and Thrall
+# 1953; two are neighbours iff no third is on all planes that both are on). Then signs at places decide everything, and
+# no
+# linear program is needed.
 
 
-_EMPTY = "a piece has no interior: leave it out, as `compile` does unless `check` is False"
-
-
-def _half(body: Polyhedron, law: NDArray[Any]) -> Polyhedron:
+def cut(body: Polyhedron, law: NDArray[Any]) -> Polyhedron:
     """The part of the polyhedron where ``law <= 0``."""
-    row = np.append(law[:-1], -law[-1])[None]
-    return body.meet(body_of(row) if row.dtype == object else Polyhedron(row[:, :-1], row[:, -1]))
+    row = np.append(law[:-1], -law[-1])
+    if row.dtype != object:
+        return Polyhedron(np.concatenate([body.A, row[None, :-1]]), np.append(body.b, row[-1]))
+    view = np.asarray(row / np.abs(row[:-1]).max(), dtype=np.float64)
+    exact = np.concatenate([body.integer(), row[None]])
+    return Polyhedron(np.concatenate([body.A, view[None, :-1]]), np.append(body.b, view[-1]), exact)
 
 
 class Part(Protocol):
@@ -66,48 +72,80 @@ class Part(Protocol):
 
 def parts_of(p: CPWL, output: int, probe: Probe) -> list[Part]:
     """The pieces as parts."""
-    own = p.component[:, output].tolist()
+    own = p.component[:, output]
     if p.tol:
-        return [Held(p.polyhedra[i], c, probe) for i, c in enumerate(own)]
-    known, infinity = generators_of(p), [0] * p.dim + [-1]
+        return [Held(p.polyhedra[i], int(own[i]), probe) for i in range(p.num_pieces)]
+    if p.mesh is not None:
+        every = 2 ** (p.dim + 1) - 1
+        tight = tuple(every - 2**k for k in range(p.dim + 1))  # corner k is on all facets but one
+        cells = zip(p.mesh.simplices, own, strict=True)
+        return [Spanned(p.mesh.corners[cell], tight, p.dim + 1, int(c)) for cell, c in cells]
+    spanned = generators(p.polyhedra)
     parts: list[Part] = []
-    for i, c in enumerate(own):
-        rows = (p.polyhedra[i].integer() * np.array([1] * p.dim + [-1], dtype=object)).tolist()
-        places = known.places[known.of_piece(i)].tolist()
-        cell = spanned_by(places, [infinity, *rows]) if places else cell_of(rows, p.dim)
-        if not cell.has_point:
-            raise InputError(_EMPTY, piece=i)
-        parts.append(Spanned(cell, c))
+    for i, known in enumerate(spanned.known):
+        body = p.polyhedra[i]
+        places = spanned.places[spanned.member[spanned.start[i] : spanned.start[i + 1]]]
+        parts.append(_spanned(body, places, int(own[i])) if known else Held(body, int(own[i]), probe))
     return parts
+
+
+def _spanned(body: Polyhedron, places: NDArray[np.object_], own: int) -> Spanned:
+    rows = body.integer()
+    rows = np.concatenate([np.concatenate([rows[:, :-1], -rows[:, -1:]], axis=1), [[0] * body.dim + [1]]])
+    on = (rows[:, None] * places[None]).sum(axis=2) == 0  # the plane at infinity comes last
+    tight = tuple(sum(2**r for r in np.flatnonzero(column).tolist()) for column in on.T)
+    return Spanned(places, tight, len(rows), own)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Spanned:
-    """A part by what spans it."""
+    """A part by the integer places that span it, and for each the bits of the planes that it is on."""
 
-    cell: Cell
+    places: NDArray[np.object_]
+    tight: tuple[int, ...]
+    planes: int
     own: int
 
     def point(self) -> NDArray[Any]:
-        places = np.array([place for place, _ in self.cell.rays], dtype=object)
-        weight = places[:, -1]
+        weight = self.places[:, -1]
         factor = np.array([max(1, weight.max() // w) if w else 1 for w in weight], dtype=object)
-        return np.asarray((places * factor[:, None]).sum(axis=0))  # about the mean of the corners, in integers
+        return np.asarray((self.places * factor[:, None]).sum(axis=0))  # about the mean of the corners, in integers
 
     def cut(self, law: NDArray[Any]) -> tuple[Part, Part] | None:
-        values = np.array(self.cell.places, dtype=object).dot(law)
-        if not ((values > 0).any() and (values < 0).any()):
+        values = (self.places * law).sum(axis=1)
+        signs = sign(values)
+        if not ((signs > 0).any() and (signs < 0).any()):
             return None
-        below, above = (cut(self.cell, tuple((sense * law).tolist())) for sense in (1, -1))
-        return Spanned(below, self.own), Spanned(above, self.own)
+        plane = 1 << self.planes
+        tight = [t | plane if s == 0 else t for t, s in zip(self.tight, signs, strict=True)]
+        pairs = [
+            (u, v)
+            for u in np.flatnonzero(signs > 0).tolist()
+            for v in np.flatnonzero(signs < 0).tolist()
+            if self._are_neighbours(u, v)
+        ]
+        one, two = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+        between = primitive(self.places[two] * values[one, None] - self.places[one] * values[two, None])
+        new = [self.tight[u] & self.tight[v] | plane for u, v in pairs]
+        halves = []
+        for side in (-1, 1):
+            kept = np.flatnonzero(signs * side >= 0)
+            places = np.concatenate([self.places[kept], between])
+            halves.append(Spanned(places, (*(tight[k] for k in kept), *new), self.planes + 1, self.own))
+        return halves[0], halves[1]
+
+    def _are_neighbours(self, u: int, v: int) -> bool:
+        common = self.tight[u] & self.tight[v]
+        if common.bit_count() < self.places.shape[1] - 2:
+            return False
+        return not any(common & t == common for w, t in enumerate(self.tight) if w not in (u, v))
 
     def above(self, order: PieceOrder, known: NDArray[np.bool_]) -> NDArray[np.bool_]:
         result = known.copy()
         unknown = np.flatnonzero(~known)
         laws, view = laws_less_own(order, self.own)
         assert view is not None
-        places = np.array(self.cell.places, dtype=object)
-        result[unknown] = (signs_at(laws[unknown], places, view[unknown]) >= 0).all(axis=1)
+        result[unknown] = (signs_at(laws[unknown], self.places, view[unknown]) >= 0).all(axis=1)
         return result
 
 
@@ -129,12 +167,12 @@ class Held:
     def point(self) -> NDArray[Any]:
         inside = self.probe.interior(self.body)
         if inside is None:
-            raise InputError(_EMPTY)
+            raise InputError("a piece has no interior: leave it out, as `compile` does unless `check` is False")
         return np.append(inside, 1)
 
     def halves(self, law: NDArray[Any]) -> tuple[Held, Held]:
         """Both parts, whether they have an interior or not."""
-        return Held(_half(self.body, law), self.own, self.probe), Held(_half(self.body, -law), self.own, self.probe)
+        return Held(cut(self.body, law), self.own, self.probe), Held(cut(self.body, -law), self.own, self.probe)
 
     def cut(self, law: NDArray[Any]) -> tuple[Part, Part] | None:
         if not law[:-1].any():
