@@ -40,7 +40,6 @@ Planned = Mapping[str, Candidate]
 _PAIRS = 2_000_000  # pieces times components, which a lattice compares
 _TRIANGLES = 1_000  # pieces of which clamped gates are made: the time is quadratic in them, 20 s for 2,000
 _CELLS = 100_000_000  # cells times corners, which windows compare
-_QUICK = 150  # pieces beyond which nothing is planned that takes longer than one hidden layer, where that will do
 _FEW = 5_000_000  # pieces times components: a lattice of so few takes less time than a complex of faces in space
 _LIFTS = 1_000  # simplices, n! for a piece, of which a convex lifting is looked for in R^4 and beyond: 9 s for 2,300
 
@@ -94,10 +93,7 @@ def ruled_out(name: str, analysis: Analysis, planned: Planned, rival: Candidate 
             what = "layers" if minimize == "depth" else minimize
             has = f"{best.plan.construction} has {size:,}"
             return f"not planned: at least {least.of(minimize):,} {what} ({least.reason}), and {has}"
-    quick = "hinge" in planned and planned["hinge"] in good and analysis.function.num_pieces > _QUICK
     work = TABLE[name].work(analysis)
-    if not work and quick and TABLE[name].rank:
-        work = f"far longer than one hidden layer for {analysis.function.num_pieces:,} pieces"
     return f'not planned: would take {work}; ask for construction="{name}"' if work else ""
 
 

@@ -260,17 +260,18 @@ def _lowest(mask: int) -> int:
     return (mask & -mask).bit_length() - 1
 
 
-def facets(stack: Hulls) -> tuple[Numbers, Integers]:
-    """The rows of the stack that are facets, each hyperplane of a polyhedron once, and a place inside each facet."""
-    rows, inside = [np.zeros(0, dtype=np.int64)], [stack.places[:0]]
+def facets(stack: Hulls) -> tuple[Numbers, Numbers, Integers]:
+    """The facets, each hyperplane of a piece once: the piece, the row among its rows, and a place inside."""
+    piece, rows, inside = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)], [stack.places[:0]]
     for kind, who in _types(stack):
         own = stack.member[stack.start[who][:, None] + np.arange(kind.size)]
         for mask, r in _facet_rows(kind).items():
-            rows.append(stack.polyhedra.start[who] + r)
+            piece.append(stack.piece[who])
+            rows.append(np.full(len(who), r, dtype=np.int64))
             inside.append(middle(stack.places[own[:, _bits(mask & ~kind.lines)]]))
-    row = np.concatenate(rows)
-    order = np.argsort(row)
-    return row[order], np.concatenate(inside)[order]
+    who, row = np.concatenate(piece), np.concatenate(rows)
+    order = np.lexsort([row, who])
+    return who[order], row[order], np.concatenate(inside)[order]
 
 
 def middles(stack: Hulls) -> Integers:

@@ -10,26 +10,29 @@ import math
 from collections import defaultdict
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.errors import ConstructionError
-from cpwl.exact.integers import determinant, number_rows, primitive, ratio_view, sign, signs_at
+from cpwl.exact.integers import determinant, homogeneous, number_rows, primitive, ratio_view, sides, sign, signs_at
 from cpwl.exact.rational import fraction_array, to_float
 from cpwl.function.bends.planar import with_edges_only
 from cpwl.function.bends.profile import profile_of
 from cpwl.function.cpwl import CPWL
 from cpwl.function.doctor.first_error import row_twins
+from cpwl.function.flags import spanned
+from cpwl.function.form import facets
 from cpwl.function.lineality import divided
 from cpwl.function.mesh import shared_facets
 from cpwl.geometry.complex import complex_of
 from cpwl.geometry.facets import Hyperplanes, facets_of, hyperplanes
-from cpwl.geometry.polyhedra import Polyhedra, fact
+from cpwl.geometry.polyhedra import Polyhedra, fact, picked
 from cpwl.geometry.probe import Probe
 
 # Where a function bends: pairs of neighbouring pieces with the hyperplane between them.
+
+_PAIRS = 1 << 22  # pairs of a row and a place that are compared at once: 100 MB
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,12 +91,12 @@ def _known_neighbours(p: CPWL, pairs: NDArray[np.int64]) -> Neighbours:
 def _facet_neighbours(p: CPWL) -> Neighbours:
     """Pieces whose rows are the same but for the sense of one are neighbours across it; other facets need a point."""
     small = divided(p).function
-    stack = small.polyhedra.exactly()
+    stack = small.polyhedra
     planes = hyperplanes(stack, 0.0)
     twin = row_twins(stack, planes)
     paired = np.flatnonzero((twin >= 0) & (planes.side > 0))
     pairs = [np.stack([stack.owner[paired], twin[paired], planes.number[paired]], axis=1)]
-    pairs.append(_across_other_facets(stack, planes, twin))
+    pairs.append(_across_other_facets(small, planes, twin))
     one, two, plane = np.unique(np.concatenate(pairs), axis=0).T
     # A hyperplane is one row, up to its sense, also with the coordinates that were left out.
     first = np.unique(planes.number, return_index=True)[1]
@@ -101,30 +104,56 @@ def _facet_neighbours(p: CPWL) -> Neighbours:
     return Neighbours(one, two, rows[plane])
 
 
-def _across_other_facets(stack: Polyhedra, planes: Hyperplanes, twin: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Rows (piece on side 1, piece on side -1, hyperplane) for facets on rows without a twin."""
-    alone, owner, probe = np.flatnonzero(twin < 0), stack.owner, Probe(0.0)
-    keys = list(zip(planes.number.tolist(), planes.side.tolist(), strict=True))
-    holders: dict[tuple[int, int], list[int]] = {(keys[r][0], -keys[r][1]): [] for r in alone}
-    for i, key in zip(owner.tolist(), keys, strict=True):
-        if key in holders:
-            holders[key].append(i)
-    found = []
-    for i in np.unique(owner[alone]).tolist():
-        for facet in facets_of(stack, planes, i, probe):
-            if twin[facet.row] >= 0:
-                continue
-            h, s = keys[facet.row]
-            j = next((k for k in holders[h, -s] if _holds(stack, k, facet.point)), None)
-            if j is not None:
-                found.append((i, j, h) if s > 0 else (j, i, h))
-    return np.array(found, dtype=np.int64).reshape(len(found), 3)
+def _across_other_facets(p: CPWL, planes: Hyperplanes, twin: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Rows (piece on side 1, piece on side -1, hyperplane) for facets on rows without a twin.
+
+    Two facets on the two sides of a hyperplane have the same place inside where pieces meet face to face.
+    """
+    row, place = _places_in_facets(p, planes, twin)
+    owner, plane, side = p.polyhedra.owner[row], planes.number[row], planes.side[row]
+    keys = list(zip(plane.tolist(), side.tolist(), map(tuple, place.tolist()), strict=True))
+    found = dict(zip(keys, owner.tolist(), strict=True))
+    other = np.array([found.get((h, -s, x), -1) for h, s, x in keys], dtype=np.int64)
+    alone = np.flatnonzero(other < 0)
+    _, group = np.unique(np.stack([plane[alone], side[alone]], axis=1), axis=0, return_inverse=True)
+    for k in range(group.max(initial=-1) + 1):
+        own = alone[group.ravel() == k]
+        holders = p.polyhedra.owner[(planes.number == plane[own[0]]) & (planes.side == -side[own[0]])]
+        other[own] = _holding(p.polyhedra, np.unique(holders), place[own])
+    one, two = np.where(side > 0, owner, other), np.where(side > 0, other, owner)
+    return np.stack([one, two, plane], axis=1)[other >= 0]
 
 
-def _holds(stack: Polyhedra, j: int, x: NDArray[Any]) -> bool:
-    assert stack.exact is not None
-    own = stack.exact[stack.start[j] : stack.start[j + 1]]
-    return bool(((own[:, :-1] * x).sum(axis=1) <= own[:, -1]).all())
+def _places_in_facets(
+    p: CPWL, planes: Hyperplanes, twin: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.object_]]:
+    """The rows without a twin that are facets, and a place inside each: by corners, or else by linear programs."""
+    spans, start = spanned(p), p.polyhedra.start
+    if not isinstance(spans, str):
+        piece, own, place = facets(spans)
+        row = start[piece] + own
+        return row[twin[row] < 0], place[twin[row] < 0]
+    stack, probe = p.polyhedra.exactly(), Probe(0.0)
+    own_facets = (facets_of(stack, planes, i, probe) for i in np.unique(stack.owner[twin < 0]).tolist())
+    found = [facet for own in own_facets for facet in own if twin[facet.row] < 0]
+    points = np.array([facet.point for facet in found], dtype=object).reshape(len(found), p.dim)
+    return np.array([facet.row for facet in found], dtype=np.int64), homogeneous(points)
+
+
+def _holding(stack: Polyhedra, pieces: NDArray[np.int64], places: NDArray[np.object_]) -> NDArray[np.int64]:
+    """For each place the first of some pieces that contains it; -1 if none does."""
+    which, begin = picked(stack.start, pieces)
+    found = np.full(len(places), -1, dtype=np.int64)
+    if not len(which):
+        return found
+    rows, step = stack.integer()[which], max(1, _PAIRS // len(which))
+    for first in range(0, len(places), step):
+        part = places[first : first + step]
+        row, place = np.tile(np.arange(len(rows)), len(part)), np.repeat(np.arange(len(part)), len(rows))
+        beyond = (sides(rows, part, row, place) > 0).reshape(len(part), len(rows))
+        held = ~np.logical_or.reduceat(beyond, begin[:-1], axis=1)
+        found[first : first + step] = np.where(held.any(axis=1), pieces[held.argmax(axis=1)], -1)
+    return found
 
 
 Integers = NDArray[np.object_]

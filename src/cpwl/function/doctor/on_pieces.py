@@ -655,10 +655,8 @@ def _distance(excess: Any, row: NDArray[Any]) -> float:
 def _find_facets(doctor: PieceDoctor, executor: Executor | None) -> dict[int, list[Facet]]:
     """The facets of every piece that has an interior."""
     if doctor.stack is not None:
-        row, inside = facets(doctor.stack)
-        owner = doctor.stack.piece[doctor.stack.polyhedra.owner[row]]
-        # The rows of a piece in the stack are its rows.
-        own = row - doctor.stack.polyhedra.start[doctor.stack.polyhedra.owner[row]] + doctor.polyhedra.start[owner]
+        owner, row, inside = facets(doctor.stack)
+        own = doctor.polyhedra.start[owner] + row
         result: dict[int, list[Facet]] = {i: [] for i in doctor.solid}
         for i, r, x in zip(owner.tolist(), own.tolist(), points_of(inside), strict=True):
             result[i].append(Facet(i, r, x))
