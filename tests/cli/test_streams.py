@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from cpwl.cli import main
-from support.json_examples import PIECES, TABLE, write
+from support.json_examples import NETWORK, PIECES, TABLE, write
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
 COMMAND = f"{sys.executable} -m cpwl"
@@ -60,3 +60,27 @@ def test_shells_complete_commands_and_options(monkeypatch, capfd):
         monkeypatch.setenv("COMP_CWORD", str(len(words.split()) - 1))
         assert main([]) == 0
         assert set(capfd.readouterr().out.split()) == found
+
+
+HALFWAY = """
+import os, signal, sys, zipfile
+from cpwl.cli import main
+def interrupted(archive, *_args, **_options):
+    archive._writing = True  # an entry is open, as it is in the middle of `writestr`
+    os.kill(os.getpid(), signal.SIGINT)
+zipfile.ZipFile._open_to_write = interrupted
+sys.exit(main(["convert", *sys.argv[1:]]))
+"""
+
+
+def test_an_interrupted_command_says_nothing_of_what_is_half_done(tmp_path):
+    """A zip file that is deleted while an entry of it is open complains, after the command has ended it."""
+    net = write(tmp_path / "net.json", NETWORK)
+    done = subprocess.run(
+        [sys.executable, "-c", HALFWAY, str(net), str(tmp_path / "net.npz")],
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stderr) == (130, "interrupted\n")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["net.json"]

@@ -66,11 +66,12 @@ def listening() -> Iterator[Heard]:
         raise KeyboardInterrupt
 
     # Python drops an exception that is raised while a generator is closed or an object is deleted: the next call of
-    # a function raises it again.
+    # a function raises it again. Objects that were interrupted halfway may also fail while they are deleted (a zip file
+    # with an open entry): the command says that it was interrupted, and nothing else.
     def dropped(unraisable: Any) -> None:
-        if heard.number is None or unraisable.exc_type is not KeyboardInterrupt:
+        if heard.number is None:
             report(unraisable)
-        else:
+        elif unraisable.exc_type is KeyboardInterrupt:
             sys.setprofile(again)
 
     def again(_frame: object, event: str, _argument: object) -> None:
