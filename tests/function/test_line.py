@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cpwl import CPWL
+from cpwl.function.doctor.first_error import _is_sound_in_order
 from cpwl.function.doctor.on_pieces import PieceDoctor
 from cpwl.function.evaluate import find_pieces
 from cpwl.function.flags import is_sound_by_flags
@@ -46,8 +47,8 @@ def pieces_on_a_line(draw):
 
 @given(pieces_on_a_line())
 def test_sound_is_what_the_doctor_finds_nothing_wrong_with(p):
-    """Flags pass exactly the functions without a finding, facet by facet."""
-    assert is_sound_by_flags(p) == (not PieceDoctor(p).findings())
+    """Flags, and intervals in order, pass exactly the functions without a finding, facet by facet."""
+    assert _is_sound_in_order(p) == is_sound_by_flags(p) == (not PieceDoctor(p).findings())
 
 
 def beyond(x, row):

@@ -312,7 +312,23 @@ def first_error(p: CPWL) -> Finding | None:
 
 def is_sound(p: CPWL) -> bool:
     """Whether one of the proofs without linear programs applies."""
-    return is_sound_by_twins(p) or is_sound_by_flags(p)
+    return _is_sound_in_order(p) or is_sound_by_twins(p) or is_sound_by_flags(p)
+
+
+def _is_sound_in_order(p: CPWL) -> bool:
+    """Whether intervals follow each other, and their laws agree where they meet."""
+    line = in_order(p)
+    if line is None:
+        return False
+    if p.domain is not None:
+        rows = p.domain.integer()
+        low, high = (_ends(rows, np.zeros(len(rows), dtype=np.int64), 1, side) for side in (-1, 1))
+        if low is None or high is None or (_place(low[0]), _place(high[0])) != (line.low, line.high):
+            return False
+    laws, ends = p.laws.integer()[line.order], line.ends[:, None]
+    one, two = laws[:-1], laws[1:]
+    rise = two[..., :2] * one[..., 2:] - one[..., :2] * two[..., 2:]
+    return not (rise * ends).sum(axis=-1).any()
 
 
 def lifted(finding: Finding, small: Divided) -> Finding:
