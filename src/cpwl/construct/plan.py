@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -205,13 +206,15 @@ def _sums(
     """The sums of a layer and the variances of their roundings, of all rows at once, the longest first.
 
     The sum of each `block` of columns, term by term in their order, is added to the bias and the blocks before it. A
-    loop over the terms of the longest row.
+    loop over the terms of the longest row, or over rows if these are fewer.
     """
     count = np.diff(weight.indptr)
+    if len(count) < count.max(initial=0):
+        each = [_sum(weight[[i]], bias[i], value, block) for i in range(len(count))]
+        return np.stack([total for total, _ in each]), np.stack([variance for _, variance in each])
     order = np.argsort(-count, kind="stable")
     start = weight.indptr[order]
-    # Short weights are what they are in any format; others are rounded once themselves.
-    rounded = (np.abs(np.frexp(weight.data)[0]) != 0.5) + _is_long(weight.data)
+    rounded = _roundings(weight.data)
     part, variance = np.zeros((2, len(order), value.shape[1]))
     whole = bias[order] + part
     last = np.zeros(len(order), dtype=np.int64)  # the block of the last term of each row
@@ -237,6 +240,29 @@ def _sums(
     close(np.arange(len(order)))
     back = np.argsort(order, kind="stable")
     return whole[back], variance[back]
+
+
+def _sum(
+    weight: Any, bias: NDArray[np.float64], value: NDArray[np.float64], block: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The same of a single row."""
+    whole, variance = bias + np.zeros(value.shape[1]), np.zeros(value.shape[1])
+    rounded = _roundings(weight.data)
+    starts = np.flatnonzero(np.diff(weight.indices // block, prepend=-1))
+    for a, b in pairwise([*starts.tolist(), weight.nnz]):
+        term = weight.data[a:b, None] * value[weight.indices[a:b]]
+        part = np.cumsum(term, axis=0)
+        variance += (term**2 * rounded[a:b, None]).sum(axis=0)
+        variance += np.where((part[:-1] != 0) & (term[1:] != 0), part[1:] ** 2, 0.0).sum(axis=0)
+        rounds = (whole != 0) & (part[-1] != 0)
+        whole += part[-1]
+        variance += np.where(rounds, whole**2, 0.0)
+    return whole, variance
+
+
+def _roundings(weights: NDArray[np.float64]) -> NDArray[np.int64]:
+    """How often a product rounds: short weights are what they are in any format; others are rounded once themselves."""
+    return np.asarray((np.abs(np.frexp(weights)[0]) != 0.5) + _is_long(weights), dtype=np.int64)
 
 
 def _is_long(values: NDArray[np.float64]) -> NDArray[np.int64]:
