@@ -26,6 +26,19 @@ from cpwl.function.jump import largest_jump
 from cpwl.function.lineality import Divided, divided
 from cpwl.function.order import Order, order_components
 from cpwl.function.snap.snap import undone
+from cpwl.geometry.polyhedra import fact
+
+
+@fact
+def distinct_laws(p: CPWL) -> NDArray[np.object_]:
+    """The distinct laws of all outputs together, as integers; of float data, those of one output."""
+    if p.tol:
+        every = [p.representatives(j) for j in range(p.outputs)]
+        return p.laws.integer()[max(every, key=len)]
+    first: dict[tuple[int, ...], int] = {}
+    for i, row in enumerate(map(tuple, p.laws.integer().reshape(p.num_pieces, -1))):
+        first.setdefault(row, i)
+    return p.laws.integer()[list(first.values())]
 
 
 @dataclass(frozen=True, eq=False)  # without slots: `cached_property` keeps its values in the instance's dictionary
@@ -135,17 +148,10 @@ class Analysis:
         """The function as one of a single direction; `ConstructionError` if it bends in several. Exact data."""
         return profile_of(self.function)
 
-    @cached_property
+    @property
     def distinct_laws(self) -> NDArray[np.object_]:
         """The distinct laws of all outputs together, as integers; of float data, those of one output."""
-        p = self.function
-        if p.tol:
-            every = [p.representatives(j) for j in range(p.outputs)]
-            return p.laws.integer()[max(every, key=len)]
-        first: dict[tuple[int, ...], int] = {}
-        for i, row in enumerate(map(tuple, p.laws.integer().reshape(p.num_pieces, -1))):
-            first.setdefault(row, i)
-        return p.laws.integer()[list(first.values())]
+        return distinct_laws(self.function)
 
     @property
     def bends(self) -> PlanarBends:

@@ -18,13 +18,14 @@ from numpy.typing import NDArray
 
 from cpwl import bounds
 from cpwl.bounds import Bound
-from cpwl.construct.analysis import Analysis
+from cpwl.construct.analysis import Analysis, distinct_laws
 from cpwl.exact.integers import primitive
 from cpwl.function import CPWL
 from cpwl.function.bends.table import Neighbours
 from cpwl.function.cpwl import generators_of
 from cpwl.function.domain import is_everything
 from cpwl.function.sums import graph_of
+from cpwl.geometry.polyhedra import fact
 
 _POINTS = 1500  # vertices up to which lines through them are counted
 _PIECES = 20_000  # pieces up to which bends are looked for
@@ -66,14 +67,16 @@ def for_any_network(analysis: Analysis) -> list[LowerBound]:
     if len(laws) == 1:
         return [LowerBound(0, "the function is affine")]
     p = analysis.function
-    return [_rank(p, laws), LowerBound(_patterns(p.dim, len(laws), None), f"{len(laws)} laws")]
+    return [_rank(p), LowerBound(_patterns(p.dim, len(laws), None), f"{len(laws)} laws")]
 
 
-def _rank(p: CPWL, laws: NDArray[np.object_]) -> LowerBound:
+@fact
+def _rank(p: CPWL) -> LowerBound:
     """The first layer must see every direction in which the function changes.
 
     On all of R^n, were its rows independent, all its neurons would be 0 on an open cone, and the function constant.
     """
+    laws = distinct_laws(p)
     slopes = laws[..., :-2].reshape(-1, p.dim)
     rank = fmpz_mat([[int(v) for v in row] for row in slopes]).rank()
     if is_everything(p) and all(law.any() for law in laws[..., :-2].reshape(len(laws), -1)):
