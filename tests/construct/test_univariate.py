@@ -12,8 +12,11 @@ from hypothesis import strategies as st
 from cpwl import CPWL, ConstructionError, certify
 from cpwl.construct.analysis import Analysis
 from cpwl.construct.blocks.hinges import flips_of
+from cpwl.construct.plan import Options
+from cpwl.construct.select import predicted_error
+from cpwl.construct.table import TABLE
 from cpwl.construct.univariate.cells import Classes, cells_for, switching_for
-from cpwl.construct.univariate.plan import _ways
+from cpwl.construct.univariate.plan import _Cuts, _ways
 from cpwl.function.bends.profile import profile_of
 from support.constructions import find_hinges, planned, univariate
 from support.line_functions import from_jumps, random_function, ridge, small_function
@@ -85,9 +88,52 @@ def test_convex_functions_come_near_the_lower_bound():
 def test_predicted_neurons_are_built(seed, bounded):
     """What a plan counts is what it builds, for two and three layers; one layer has no fewer than it counts."""
     p = small_function(seed, bounded=bounded)
-    for layers, neurons, build in _ways(Analysis(p), None):
-        built = build().sizes.neurons
-        assert built == neurons if layers > 1 else built in (neurons, neurons + 1)
+    for way in _ways(Analysis(p), None):
+        built = way.build(way.whole).sizes.neurons
+        assert built == way.neurons if way.hidden > 1 else built in (way.neurons, way.neurons + 1)
+
+
+@given(seed=st.integers(0, 10**6), outputs=st.integers(1, 2), bounded=st.booleans(), share=st.floats(0, 1))
+def test_segments_are_proved_equal(seed, outputs, bounded, share):
+    """However many segments there are, the network is the function, with one neuron for each and one more."""
+    p = small_function(seed, outputs, bounded)
+    for way in _ways(Analysis(p), None):
+        if way.cells is None:
+            continue
+        whole = way.build(way.whole)
+        leading = _Cuts.of(profile_of(p), way.cells, whole).within(share)
+        network = way.build(leading)
+        segments = int(leading.sum())
+        assert network.sizes.neurons == whole.sizes.neurons + (segments + 1 if segments > 1 else 0)
+        prove_line(p, network)
+
+
+@pytest.mark.parametrize("rest", [[0, 0], [3, 1]])
+def test_segments_of_one_direction(rest):
+    """A function of 2x - y, plus a linear one: a pair of neurons carries the linear part past the segments, too."""
+    p = ridge(random_function(30, 5), [2, -1], rest)
+    way = next(way for way in _ways(Analysis(p), 2) if way.hidden == 2)
+    leading = _Cuts.of(profile_of(p), way.cells, way.build(way.whole)).within(0.0)
+    assert leading.sum() > 2
+    assert certify(p, way.build(leading)).document["kind"] == "line"
+
+
+@pytest.mark.parametrize("kind", ["even", "uneven", "walk"])
+def test_many_breakpoints_are_as_accurate_as_predicted(kind):
+    """10,000 breakpoints: few segments, if any, reach the error asked for; float64 stays within what is predicted."""
+    rng, m = np.random.default_rng(1), 10_000
+    t = np.exp(8 * np.sort(rng.uniform(0, 1, m))) if kind == "uneven" else np.arange(m) / 8
+    v = np.cumsum(rng.normal(size=m)) if kind == "walk" else rng.normal(size=m)
+    p = CPWL.from_breakpoints(t.tolist(), v.tolist())
+    known = Analysis(p, Options(precision="float64", max_error=1e-9))
+    plan = TABLE["univariate"].plan(known)
+    error = predicted_error(plan, "float64", known.sample.range)
+    assert error <= 1e-9
+    assert plan.sizes.neurons <= 300
+    assert plan.sizes.depth == (3 if kind == "walk" else 4)
+    x = np.concatenate([t[::5], t[-500:], rng.uniform(t[0], t[-1], 1000)])
+    off = np.abs(plan.build()(x[:, None])[:, 0] - np.interp(x, t, v)).max() / known.sample.range
+    assert 0.0 < off <= error
 
 
 @pytest.mark.parametrize("minimize", ["neurons", "depth", "width", "nonzeros"])

@@ -23,6 +23,7 @@ import numpy as np
 from flint import fmpq
 from numpy.typing import NDArray
 
+from cpwl.exact.integers import ratio_view
 from cpwl.function.bends.profile import Profile
 
 _PAIRS = 10_000  # combinations of slots that are all tried; beyond, a local search
@@ -414,16 +415,28 @@ def slots_of(profile: Profile, plan: Cells, kinds: tuple[tuple[int, int], ...]) 
 def deal(
     profile: Profile, plan: Cells, output: NDArray[np.int64], sigma: NDArray[np.int64], ready: NDArray[np.bool_]
 ) -> Slots:
-    """Breakpoints of each cell dealt out to the slots of their class that are ready; the others are 0 in that cell."""
+    """Breakpoints of each cell dealt out to the slots of their class that are ready; the others are 0 in that cell.
+
+    In a separator `Z` goes from its value where a cell ends to that where the next one begins, and both have the same
+    sign. The larger the one, the larger the other is chosen: steep separators have large weights, which round.
+    """
     signs = np.where(profile.jump > 0, 1, np.where(profile.jump < 0, -1, 0))
     signs[list(plan.singles)] = 0
+    places, sizes = ratio_view(*profile.places.T), np.abs(ratio_view(profile.jump, profile.below))
     which = np.full(sigma.shape, -1, dtype=np.int64)
+    reached = np.zeros(len(sigma))  # the size of each `Z` where the last cell ends
     for j, (begin, end) in enumerate(plan.cells):
         for o, s in product(range(profile.outputs), (1, -1)):
             members = begin + np.flatnonzero(signs[begin:end, o] == s)
             rows = np.flatnonzero((output == o) & (sigma[:, j] == s) & ready[:, j])
             assert len(members) <= len(rows)
+            rows = rows[np.argsort(-reached[rows], kind="stable")]
+            if j:
+                members = members[np.argsort((places[begin - 1] - places[members]) * sizes[members, o], kind="stable")]
             which[rows[: len(members)], j] = members
+        if end < len(places):
+            at = which[:, j]
+            reached = np.where(at >= 0, (places[end] - places[at]) * sizes[at, output], 0.0)
     return Slots(output, sigma, which, ready)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -19,6 +20,7 @@ from scipy.sparse import csr_array
 from cpwl.construct.analysis import Analysis
 from cpwl.construct.blocks.hinges import hinge_network, one_layer
 from cpwl.construct.plan import Minimize, Plan
+from cpwl.construct.select import predicted_error
 from cpwl.construct.univariate.cells import (
     Bent,
     Cells,
@@ -38,7 +40,7 @@ from cpwl.construct.univariate.cells import (
 )
 from cpwl.errors import ConstructionError, InputError, LimitError
 from cpwl.exact.integers import common_denominator, ratio_view
-from cpwl.exact.rational import from_flint, from_flint_array, to_flint, to_float, upwards
+from cpwl.exact.rational import fraction_array, from_flint, from_flint_array, to_flint, to_float, upwards
 from cpwl.exact.sparse import RationalMatrix
 from cpwl.function.bends.profile import Profile
 from cpwl.network import Network
@@ -52,19 +54,28 @@ from cpwl.network.network import ExactLayer, Layer, assemble, float_layer
 # A slot has slope `S` and zero `z` on one cell and `S'` and `z'` on the next. Between their knots `e` and `b` it has
 # slope ``(S' (b - z') - S (e - z)) / (b - e)``, so it changes by ``(S' (b - z') - S (b - z)) / (b - e)`` at `e` and by
 # ``(S (e - z) - S' (e - z')) / (b - e)`` at `b`. All of that is done in integers, over one denominator of all places.
+#
+# Far from its knot a hinge is large, and its weights round it. *Segments* keep hinges short: a layer before the hinges
+# has ``relu(a - t)`` for the end `a` of each segment, the first knot of the next one, and the hinge at `x_j` becomes
+# ``relu(a - x_j - relu(a - t))``: ``t - x_j`` in the segment, and exactly ``a - x_j`` behind it. The last segment has
+# ``relu(t - b)`` for its first knot `b`, and ``relu(relu(t - b) - (x_j - b))``. The weight of a knot that leads a
+# segment is the whole slope to its right. One segment is the network without that layer.
 
 
+Leading = NDArray[np.bool_]
+"""For each knot whether a segment begins there, as at the first."""
 _BLOCK = 2**16  # bends whose weights are computed at once
 _fraction = np.frompyfunc(Fraction, 2, 1)
 _numerator = np.frompyfunc(lambda v: int(v.p), 1, 1)
 _denominator = np.frompyfunc(lambda v: int(v.q), 1, 1)
 
 
-def bent_weights(functions: Bent, knots: Objects) -> tuple[Objects, Objects]:
+def bent_weights(functions: Bent, knots: Objects, leading: Leading) -> tuple[Objects, Objects]:
     """Weights of ``relu(t - x_j)`` and of ``relu(x_1 - t)``, and the bias, of functions given at the knots."""
     steps = np.diff(functions.values, axis=1) / np.diff(knots)
     slopes = np.concatenate([steps, functions.right[:, None]], axis=1)
-    hinges = np.concatenate([slopes[:, :1], np.diff(slopes, axis=1)], axis=1)
+    before = np.concatenate([slopes[:, :1], slopes[:, :-1]], axis=1)
+    hinges = np.where(leading, slopes, slopes - before)
     weights = np.concatenate([hinges, -functions.left[:, None]], axis=1)
     return from_flint_array(weights), from_flint_array(functions.values[:, 0])
 
@@ -76,6 +87,7 @@ class SlotWeights:
     slots: Slots
     profile: Profile
     plan: Cells
+    leading: Leading
     slope_sign: NDArray[np.int64]
     """The sign of the slope on each cell, ``(slots, cells)``."""
     view: NDArray[np.float64]
@@ -86,18 +98,21 @@ class SlotWeights:
     def exact(self) -> Objects:
         """The weights that are not 0, row after row."""
         dense = np.empty(self.view.shape, dtype=object)
-        for rows, columns, above, below in _entries(self.slots, self.profile, self.plan, self.slope_sign):
+        every = _entries(self.slots, self.profile, self.plan, self.leading, self.slope_sign)
+        for rows, columns, above, below in every:
             dense[rows, columns] = _fraction(above, below)
         return np.asarray(dense[self.filled], dtype=object)
 
 
-def slot_weights(slots: Slots, profile: Profile, plan: Cells, start: NDArray[np.int64]) -> SlotWeights:
+def slot_weights(
+    slots: Slots, profile: Profile, plan: Cells, leading: Leading, start: NDArray[np.int64]
+) -> SlotWeights:
     """The weights of all slots that begin with these signs."""
     slope_sign = -slots.signs(start)[:, :-1]
     knots, cell = knots_of(plan)
     shape = (len(slots.output), len(knots) + 1)
     view, filled = np.zeros(shape), np.zeros(shape, dtype=bool)
-    for rows, columns, above, below in _entries(slots, profile, plan, slope_sign):
+    for rows, columns, above, below in _entries(slots, profile, plan, leading, slope_sign):
         view[rows, columns] = ratio_view(above, below)
         filled[rows, columns] = above != 0
     # The first knot ends or is inside the first cell.
@@ -105,13 +120,15 @@ def slot_weights(slots: Slots, profile: Profile, plan: Cells, start: NDArray[np.
     which = np.maximum(slots.which[:, 0], 0)
     slope = slope_sign[:, 0].astype(object) * slots.sizes(profile, 0)
     bias = from_flint_array(slope * (fmpq(*profile.places[knots[0]]) - rational(*profile.places[which].T)))
-    return SlotWeights(slots, profile, plan, slope_sign, view, filled, np.asarray(bias, dtype=object))
+    return SlotWeights(slots, profile, plan, leading, slope_sign, view, filled, np.asarray(bias, dtype=object))
 
 
 _Entries = tuple[NDArray[np.int64], NDArray[np.int64], Objects, Objects]
 
 
-def _entries(slots: Slots, profile: Profile, plan: Cells, slope_sign: NDArray[np.int64]) -> Iterator[_Entries]:
+def _entries(
+    slots: Slots, profile: Profile, plan: Cells, leading: Leading, slope_sign: NDArray[np.int64]
+) -> Iterator[_Entries]:
     """Rows, columns, numerators and denominators of all weights that may be other than 0."""
     above, below, places = _tables(slots, profile, slope_sign)
     knots, _ = knots_of(plan)
@@ -132,9 +149,10 @@ def _entries(slots: Slots, profile: Profile, plan: Cells, slope_sign: NDArray[np
         below_one, below_two = below(i, j), below(i, j + 1)
         one, two = above(i, j) * below_two, above(i, j + 1) * below_one  # slopes over a common denominator
         under = below_one * below_two * (b - e)
-        leading = knots[0] == end[j]  # there the weight is the whole slope
-        yield _settled(i, column[j], two * (b - other_z) - one * (np.where(leading, e, b) - z), under)
-        yield _settled(i, column[j] + 1, one * (e - z) - two * (e - other_z), under)
+        ends, begins = leading[column[j]], leading[column[j] + 1]  # there the weight is the whole slope
+        yield _settled(i, column[j], two * (b - other_z) - one * (np.where(ends, e, b) - z), under)
+        change = one * (e - z) - two * (e - other_z)
+        yield _settled(i, column[j] + 1, np.where(begins, two * (b - e), change), under)
 
 
 def _tables(slots: Slots, profile: Profile, slope_sign: NDArray[np.int64]) -> tuple[Any, Any, Objects]:
@@ -206,33 +224,48 @@ def two_layers_plan(profile: Profile, classes: Classes) -> tuple[Cells, int] | N
     return best, fewest
 
 
-def two_layers(profile: Profile, plan: Cells, classes: Classes) -> Network:
+def two_layers(profile: Profile, plan: Cells, classes: Classes, leading: Leading) -> Network:
     """The network of these cells; what is left of ``rest . x`` passes both layers by a pair of neurons each."""
     slots = slots_of(profile, plan, classes.kinds)
     start, bounded = start_signs(profile, slots)
     affine = residuals(slots, profile, plan, start)
     knots = rational(*profile.places[knots_of(plan)[0]].T)
-    first = first_layer(profile, knots)
-    rows, biases, ways = carried(profile, affine, knots, bounded)
-    view, second = second_layer(slot_weights(slots, profile, plan, start), rows, biases, first[0].shape[0])
+    first = first_layers(profile, knots, leading)
+    rows, biases, ways = carried(profile, affine, knots, leading, bounded)
+    weights = slot_weights(slots, profile, plan, leading, start)
+    view, second = second_layer(weights, rows, biases, first[-1][0].shape[0])
     last = _output(slots, ways)
-    return assemble([float_layer(first), view, float_layer(last)], [first, second, last])
+    return assemble([*map(float_layer, first), view, float_layer(last)], [*first, second, last])
 
 
-def first_layer(profile: Profile, knots: Objects) -> ExactLayer:
-    """Hinges at the knots, one to the left of the first, and pairs for each `rest`."""
+def first_layers(profile: Profile, knots: Objects, leading: Leading) -> list[ExactLayer]:
+    """Hinges at the knots, one to the left of the first, and pairs for each `rest`: one layer, or two for segments."""
     exact = from_flint_array(knots)
-    rows = [*np.outer(np.ones(len(knots), dtype=np.int64).astype(object), profile.direction), -profile.direction]
-    bias = [*-exact, exact[0]]
+    starts = np.flatnonzero(leading)
+    one = len(starts) == 1
+    signs = np.ones(len(exact), dtype=np.int64) if one else np.repeat([-1, 1], [len(starts) - 1, 1])
+    ends = exact if one else exact[np.append(starts[1:], starts[-1])]
+    rows = [*np.outer(signs.astype(object), profile.direction), -profile.direction]
+    bias = [*-signs * ends, exact[0]]
     for form in profile.rest:
         if any(form):
             rows += [form, -form]
             bias += [Fraction(0), Fraction(0)]
-    return RationalMatrix.from_dense(np.array(rows, dtype=object)), np.array(bias, dtype=object)
+    first = RationalMatrix.from_dense(np.array(rows, dtype=object)), np.array(bias, dtype=object)
+    if one:
+        return [first]
+    own = np.cumsum(leading) - 1  # the segment of each knot
+    r, k, width = len(exact), len(starts), len(bias)  # the hinge to the left and the pairs, r and -r, pass
+    pairs = np.arange(1, width - k)
+    at = np.concatenate([np.arange(r + 1), r + pairs, r + pairs])
+    reads = np.concatenate([own, [k], k + pairs, k + 1 + (pairs - 1 ^ 1)])
+    values = np.concatenate([signs[own], [1], 0 * pairs + 1, 0 * pairs - 1])
+    matrix = RationalMatrix.from_triples(at, reads, fraction_array(values), (r + width - k, width))
+    return [first, (matrix, np.append(ends[own] - exact, np.full(width - k, Fraction(0))))]
 
 
 def carried(
-    profile: Profile, affine: Bent, knots: Objects, bounded: list[int]
+    profile: Profile, affine: Bent, knots: Objects, leading: Leading, bounded: list[int]
 ) -> tuple[list[Objects], list[Objects], list[list[tuple[int, Fraction]]]]:
     """The neurons that carry `A` of each output: rows, biases, and their signs with the shifts that they have."""
     slanted = [any(form) for form in profile.rest]
@@ -241,7 +274,7 @@ def carried(
     ways: list[list[tuple[int, Fraction]]] = []
     for o, way in enumerate(bounded):
         own = Bent(affine.values[o : o + 1], affine.left[o : o + 1], affine.right[o : o + 1])
-        row, constant = bent_weights(own, knots)
+        row, constant = bent_weights(own, knots, leading)
         row, (least, most) = _wide(row, width), _range(profile, own, knots)
         if slanted[o]:
             pair = len(knots) + 1 + 2 * sum(slanted[:o])
@@ -326,31 +359,32 @@ def carries(profile: Profile, plan: Switching) -> int:
     return (1 if bounded else 2) + (1 if _least(profile) is not None or _least(_negative(profile)) is not None else 2)
 
 
-def three_layers(profile: Profile, plan: Switching) -> Network:
+def three_layers(profile: Profile, plan: Switching, leading: Leading) -> Network:
     """The network of a plan, for one output and a profile without `rest`."""
     if _least(profile) is None and _least(_negative(profile)) is not None:
         signs = (plan.slots[1], plan.slots[0], plan.slots[2])
         opposite = replace(plan, slots=signs, turns=tuple(-t for t in plan.turns))
-        view, layers = _layers(_negative(profile), opposite)
+        view, layers = _layers(_negative(profile), opposite, leading)
         layers[-1] = (-layers[-1][0], -layers[-1][1])
     else:
-        view, layers = _layers(profile, plan)
-    return assemble([view if l == 1 else float_layer(layer) for l, layer in enumerate(layers)], layers)
+        view, layers = _layers(profile, plan, leading)
+    place = len(layers) - 3
+    return assemble([view if l == place else float_layer(layer) for l, layer in enumerate(layers)], layers)
 
 
-def _layers(profile: Profile, plan: Switching) -> tuple[Layer, list[ExactLayer]]:
-    """All layers, and the float64 view of the second."""
+def _layers(profile: Profile, plan: Switching, leading: Leading) -> tuple[Layer, list[ExactLayer]]:
+    """All layers, and the float64 view of the one with slots."""
     slots, given = switching_slots(profile, plan)
     start, bounded = start_signs(profile, slots, given)
     values = values_at_knots(slots, profile, plan.plan, start)
     affine = residuals(slots, profile, plan.plan, start)
     index, cell = knots_of(plan.plan)
     knots = rational(*profile.places[index].T)
-    switch, shift = bent_weights(_switch(slots, profile, values, start, given != 0, plan, cell), knots)
-    rows, biases, ways = carried(profile, affine, knots, bounded)
-    weights = slot_weights(slots, profile, plan.plan, start)
+    switch, shift = bent_weights(_switch(slots, profile, values, start, given != 0, plan, cell), knots, leading)
+    rows, biases, ways = carried(profile, affine, knots, leading, bounded)
+    weights = slot_weights(slots, profile, plan.plan, leading, start)
     view, second = second_layer(weights, [switch, *rows], [shift, *biases], len(knots) + 1)
-    return view, [first_layer(profile, knots), second, *_top(profile, plan, ways[0])]
+    return view, [*first_layers(profile, knots, leading), second, *_top(profile, plan, ways[0])]
 
 
 def _switch(
@@ -412,8 +446,24 @@ def _negative(profile: Profile) -> Profile:
     return replace(profile, laws=profile.laws * np.array([-1, -1, 1], dtype=object), jump=-profile.jump)
 
 
-_Way = tuple[int, int, Callable[[], Network]]
-"""Hidden layers, at least so many neurons, and how to build it."""
+@dataclass(frozen=True, slots=True, eq=False)
+class _Way:
+    """A network that can be built."""
+
+    hidden: int
+    """Hidden layers."""
+    neurons: int
+    """At least so many."""
+    cells: Cells | None
+    build: Callable[[Leading], Network]
+    """With these segments; without cells there are none."""
+
+    @property
+    def whole(self) -> Leading:
+        """One segment."""
+        return np.asarray(np.arange(0 if self.cells is None else self.cells.knots) == 0)
+
+
 _MANY = 50_000  # breakpoints up to which three layers are planned
 
 
@@ -431,18 +481,21 @@ def univariate(
     """
     if layers not in (None, 1, 2, 3):
         raise InputError(f"`layers` must be 1, 2, 3 or None, not {layers!r}")
-    profile = analysis.profile
+    return _smallest(analysis, layers, minimize)[0]
+
+
+def _smallest(analysis: Analysis, layers: Literal[1, 2, 3] | None, minimize: Minimize) -> tuple[Network, _Way]:
     wanted = 1 if minimize == "depth" and layers is None else layers
-    ways = [way for way in _ways(analysis, wanted) if wanted in (None, way[0])]
+    ways = [way for way in _ways(analysis, wanted) if wanted in (None, way.hidden)]
     if not ways:
-        raise ConstructionError(f"{len(profile.places)} breakpoints are too few for {layers} hidden layers")
-    best: Network | None = None
-    for _, neurons, build in sorted(ways, key=lambda way: way[:2][::-1]):
-        if best is not None and minimize == "neurons" and neurons >= best.sizes.neurons:
+        raise ConstructionError(f"{len(analysis.profile.places)} breakpoints are too few for {layers} hidden layers")
+    best: tuple[Network, _Way] | None = None
+    for way in sorted(ways, key=lambda way: (way.neurons, way.hidden)):
+        if best is not None and minimize == "neurons" and way.neurons >= best[0].sizes.neurons:
             break
-        network = build()
-        if best is None or _cost(network, minimize) < _cost(best, minimize):
-            best = network
+        network = way.build(way.whole)
+        if best is None or _cost(network, minimize) < _cost(best[0], minimize):
+            best = network, way
     assert best is not None
     return best
 
@@ -457,7 +510,7 @@ def _ways(analysis: Analysis, wanted: int | None) -> Iterator[_Way]:
     profile: Profile = analysis.profile
     m = len(profile.places)
     if wanted in (None, 1):
-        yield 1, m, lambda: hinge_network(analysis) if profile.rest.any() else one_layer(profile)
+        yield _Way(1, m, None, lambda _: hinge_network(analysis) if profile.rest.any() else one_layer(profile))
     if m < 3 or wanted == 1:
         return
     classes = Classes.from_signs(np.where(profile.jump > 0, 1, np.where(profile.jump < 0, -1, 0)))
@@ -466,22 +519,83 @@ def _ways(analysis: Analysis, wanted: int | None) -> Iterator[_Way]:
     if found is not None:
         plan, neurons = found
         least = min(m, neurons)
-        yield 2, neurons, lambda: two_layers(profile, plan, classes)
+        yield _Way(2, neurons, plan, partial(two_layers, profile, plan, classes))
     if profile.outputs == 1 and not profile.rest.any() and (wanted == 3 or (wanted is None and m <= _MANY)):
         plans = best_switching(classes, 2 * m if wanted == 3 else least - 2)
         counted = [(switching.neurons + carries(profile, switching), i) for i, switching in enumerate(plans)]
         if counted:
             neurons, i = min(counted)
-            yield 3, neurons, lambda: three_layers(profile, plans[i])
+            yield _Way(3, neurons, plans[i].plan, partial(three_layers, profile, plans[i]))
 
 
 def plan(analysis: Analysis) -> Plan:
-    """The plan of the smallest network with one, two or three hidden layers.
+    """The plan of the smallest network with one, two or three hidden layers, in segments if it rounds too much.
+
+    If no segments are accurate enough, the most accurate ones.
 
     >>> from cpwl.function import CPWL
     >>> made = plan(Analysis(CPWL.from_breakpoints(range(30), [i % 2 for i in range(30)])))
     >>> made.sizes.neurons, made.sizes == made.build().sizes
     (14, True)
     """
-    network = univariate(analysis.exact, minimize=analysis.options.minimize)
-    return Plan.of("univariate", network, analysis.sample.points)
+    options, cloud = analysis.options, analysis.sample
+    network, way = _smallest(analysis.exact, None, options.minimize)
+    made = last = Plan.of("univariate", network, cloud.points)
+    if way.cells is None or predicted_error(made, options.precision, cloud.range) <= options.max_error:
+        return made
+    cuts, share, segments = _Cuts.of(analysis.exact.profile, way.cells, network), 1.0, 1
+    while (error := predicted_error(last, options.precision, cloud.range)) > options.max_error and segments < cuts.most:
+        share *= min(options.max_error / error, 0.9) ** 2
+        leading = cuts.within(share)
+        segments = int(leading.sum())
+        last = Plan.of("univariate", way.build(leading), cloud.points)
+        made = min(made, last, key=lambda plan: plan.magnitude)
+    return made
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Cuts:
+    """Where segments may begin, and how much rounding each may have: a dynamic program over their ends."""
+
+    leads: NDArray[np.int64]
+    """Knots: the first, and those where cells begin."""
+    cost: NDArray[np.float64]
+    """Up to a factor the variance that a segment from one of them to another, or to the end, adds at the right end."""
+    knots: int
+
+    @property
+    def most(self) -> int:
+        """How many segments there can be."""
+        return len(self.leads)
+
+    @classmethod
+    def of(cls, profile: Profile, plan: Cells, network: Network) -> _Cuts:
+        """From the weights of one segment: knots of a segment count with their distance to its end."""
+        knots, _ = knots_of(plan)
+        leads = np.concatenate([[0], np.searchsorted(knots, [begin - 1 for begin, _ in plan.cells[1:]])])
+        leads = np.unique(leads)
+        places = ratio_view(*profile.places[knots].T)
+        places = places - places[0]
+        weights = network.layers[1][0].tocsc()[:, : len(knots)].toarray()
+        sums = np.stack([(weights**2).sum(axis=0) * places**k for k in range(3)])
+        before = np.concatenate([np.zeros((3, 1)), np.cumsum(sums, axis=1)], axis=1)
+        slopes = (np.cumsum(weights, axis=1)[:, leads] ** 2).sum(axis=0)
+        last = places[-1] if profile.high is None else float(profile.high - Fraction(*profile.places[knots[0]]))
+        ends, stop = np.append(places[leads[1:]], last), np.append(leads[1:], len(knots))
+        inner = before[:, None, stop] - before[:, leads + 1, None]
+        cost = ends**2 * inner[0] - 2 * ends * inner[1] + inner[2] + slopes[:, None] * (ends - places[leads, None]) ** 2
+        return cls(leads, np.where(stop > leads[:, None], np.maximum(cost, 0.0), np.inf), len(knots))
+
+    def within(self, share: float) -> Leading:
+        """The fewest segments that have this share of the variance of a single one, or as many as there can be."""
+        least, back = self.cost[0], [np.zeros(len(self.leads), dtype=np.int64)]
+        while least[-1] > share * self.cost[0, -1] and len(back) < len(self.leads):
+            every = least[:-1, None] + self.cost[1:]
+            back.append(1 + every.argmin(axis=0))
+            least = every.min(axis=0)
+        leading = np.zeros(self.knots, dtype=bool)
+        at = len(self.leads) - 1
+        for before in back[::-1]:
+            leading[self.leads[before[at]]] = True
+            at = before[at] - 1
+        return leading
