@@ -274,6 +274,29 @@ def facets(stack: Hulls) -> tuple[Numbers, Numbers, Integers]:
     return who[order], row[order], np.concatenate(inside)[order]
 
 
+def facet_twins(stack: Hulls) -> Numbers:
+    """For each row of the stack the polyhedron that has the same facet on its other side; -1 where there is none.
+
+    >>> squares = Polyhedra.from_lists([[[1, 0], [-1, 0], [0, 1], [0, -1]]] * 2, [[1, 0, 1, 0], [2, -1, 1, 0]])
+    >>> facet_twins(hulls(squares.exactly())).tolist()
+    [1, -1, -1, -1, -1, 0, -1, -1]
+    """
+    found: dict[tuple[int, ...], list[tuple[int, int]]] = {}
+    for kind, who in _types(stack):
+        own = stack.member[stack.start[who][:, None] + np.arange(kind.size)]
+        for mask, r in _facet_rows(kind).items():
+            rows, places = stack.polyhedra.start[who] + r, np.sort(own[:, _bits(mask)], axis=1)
+            keys = np.column_stack([stack.planes.number[rows], places]).tolist()
+            for key, row, i in zip(keys, rows.tolist(), who.tolist(), strict=True):
+                found.setdefault(tuple(key), []).append((row, i))
+    twin = np.full(len(stack.polyhedra.b), -1, dtype=np.int64)
+    for ends in found.values():
+        if len(ends) == 2 and stack.planes.side[ends[0][0]] != stack.planes.side[ends[1][0]]:
+            (one, i), (two, j) = ends
+            twin[one], twin[two] = j, i
+    return twin
+
+
 def middles(stack: Hulls) -> Integers:
     """A place inside each polyhedron: the mean of its corners, moved by all of its rays."""
     size, found = np.diff(stack.start) - stack.lines, np.zeros((len(stack.lines), stack.places.shape[1]), dtype=object)

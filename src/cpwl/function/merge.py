@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 
 from cpwl.doors import within_float64
 from cpwl.exact.integers import linked, sides, unit_view
+from cpwl.exact.rational import fraction_array
 from cpwl.function.cpwl import CPWL, generators_of
-from cpwl.function.form import Hulls, Undecided, chains, hulls, unique_rows
+from cpwl.function.form import Hulls, Undecided, chains, facet_twins, hulls, unique_rows
+from cpwl.function.form import facets as facets_by_corners
 from cpwl.function.lineality import divided
 from cpwl.function.mesh import shared_facets
 from cpwl.function.parts import Mesh, Parts, label_maps
@@ -220,6 +222,7 @@ class Merger:
         self._points = {i: self._points_of(body) for i, body in bodies.items()}
         self._known: dict[tuple[int, int], bool] = {}  # whether a row bounds a body
         self._refused: set[tuple[int, int]] = set()
+        self._apart: set[tuple[int, int, int]] = set()  # bodies without a least union of so many: there will be none
 
     def run(self) -> list[Group]:
         """Merges what can be merged: whole regions, then in two orders of which the better one is kept."""
@@ -263,7 +266,9 @@ class Merger:
         """Merges least convex unions of neighbours, large ones first. What has none now will never have one."""
         edges = [edge for edges in self.contacts.edges for edge in edges]
         most = _MOST if len(edges) <= _MANY else 2
-        unions = {pair: self._union(pair, most) for pair in self._pairs(edges)}
+        pairs = [pair for pair in self._pairs(edges) if (*pair, most) not in self._apart]
+        unions = {pair: self._union(pair, most) for pair in pairs}
+        self._apart.update((*pair, most) for pair, union in unions.items() if union is None)
         sizes = {pair: len(union[0]) for pair, union in unions.items() if union is not None}
         first = {a: self.bodies[a].members[0] for pair in sizes for a in pair}
         for a, b in sorted(sizes, key=lambda pair: (-sizes[pair], pair)):
@@ -563,8 +568,13 @@ def merge_with_groups(
         spans = generators_of(p)
     elif p.tol == 0:
         spans = _spans_of(polyhedra, near)
-    # A loop over pieces: each takes linear programs of its own, unless it is a simplex.
-    if given is not None:
+    twins = known[1] if known is not None else {} if p.mesh is None else twins_in_mesh(p.mesh)
+    free = given is None and known is None and p.mesh is None
+    seen = _seen_by_corners(polyhedra, near, spans) if free and p.tol == 0 and spans is not None else None
+    # A loop over pieces: each takes linear programs of its own, unless it is a simplex or its corners are known.
+    if seen is not None:
+        facets, twins = seen
+    elif given is not None:
         facets = {i: given[i] for i in near if i in given}
     elif p.mesh is not None:
         facets = {i: facets_of_simplex(p.mesh, i) for i in near}
@@ -573,7 +583,6 @@ def merge_with_groups(
     else:
         thick = [i for i in near if probe.interior(polyhedra[i]) is not None]
         facets = {i: facets_of(polyhedra, planes, i, probe) for i in thick}
-    twins = known[1] if known is not None else {} if p.mesh is None else twins_in_mesh(p.mesh)
     planned = _planned(polyhedra, planes, label, facets, probe, twins, spans, all_known=known is not None)
     return (_merged(p, planned) if planned else p), [group.members for group in planned]
 
@@ -626,6 +635,31 @@ def _spans_of(polyhedra: Polyhedra, which: list[int]) -> Generators:
     lengths = np.zeros(len(polyhedra), dtype=np.int64)
     lengths[which] = np.diff(found.start)
     return replace(found, start=np.concatenate([[0], np.cumsum(lengths)]))
+
+
+def _seen_by_corners(
+    polyhedra: Polyhedra, which: list[int], spans: Generators
+) -> tuple[dict[int, list[Facet]], dict[int, int]] | None:
+    """The facets of those exact pieces that have an interior, and for each the piece with the same facet, if any.
+
+    None if their corners would take too long.
+    """
+    number = np.array(which, dtype=np.int64)
+    try:
+        own_spans = replace(spans, start=np.append(spans.start[number], spans.start[-1]))
+        stack = hulls(polyhedra.take(number), own_spans)
+    except Undecided:
+        return None
+    row, inside = facets_by_corners(stack)
+    own, piece = stack.polyhedra.owner, number[stack.piece]
+    shift = polyhedra.start[piece] - stack.polyhedra.start[:-1]  # from rows of the stack to those of all pieces
+    facets: dict[int, list[Facet]] = {int(i): [] for i in piece}
+    for r, place in zip(row.tolist(), inside, strict=True):
+        i = int(piece[own[r]])
+        facets[i].append(Facet(i, r + int(shift[own[r]]), fraction_array(place[:-1]) / place[-1]))
+    twin = facet_twins(stack)
+    paired = np.flatnonzero(twin >= 0)
+    return facets, dict(zip((paired + shift[own[paired]]).tolist(), piece[twin[paired]].tolist(), strict=True))
 
 
 def _known_contacts(p: CPWL) -> tuple[NDArray[Any], dict[int, int]] | None:

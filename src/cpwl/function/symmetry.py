@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from cpwl.function.algebra.extremes import restrict
 from cpwl.function.cpwl import CPWL, generators_of
 from cpwl.function.domain import box_around, is_everything
 from cpwl.function.evaluate import sample
-from cpwl.geometry.bodies import volume_of
+from cpwl.geometry.bodies import Bodies, volume_of
 from cpwl.geometry.overlay import overlay
 from cpwl.geometry.polyhedra import fact
 
@@ -115,13 +115,23 @@ def _sign(p: CPWL, matrix: NDArray[np.object_], shift: NDArray[np.object_]) -> i
 def _is_image(p: CPWL, image: CPWL, sign: int) -> bool:
     """Whether a function is `sign` times the other one, and defined where that is."""
     (mine, bodies), (yours, others) = pieces_of(p), pieces_of(image)
-    common = overlay(bodies, others)
-    one, two = p.laws.integer()[mine[common.one]], image.laws.integer()[yours[common.two]]
+    number = {rows: i for i, rows in enumerate(_row_sets(bodies))}
+    same = np.array([number.get(rows, -1) for rows in _row_sets(others)], dtype=np.int64)
+    whole = len(number) == len(same) and bool((np.sort(same) == np.arange(len(same))).all())
+    common = None if whole else overlay(bodies, others)
+    i, j = (same, np.arange(len(same))) if common is None else (common.one, common.two)
+    one, two = p.laws.integer()[mine[i]], image.laws.integer()[yours[j]]
     if (one[..., :-1] * two[..., -1:] != sign * two[..., :-1] * one[..., -1:]).any():
         return False
-    if is_everything(p):
+    if common is None or is_everything(p):
         return True
     return box_around(p) is not None and volume_of(common.cells) == volume_of(bodies)
+
+
+def _row_sets(bodies: Bodies) -> list[frozenset[tuple[int, ...]]]:
+    """The rows of each body, which are primitive and irredundant: equal ones are the same body."""
+    rows = list(map(tuple, bodies.rows.tolist()))
+    return [frozenset(rows[a:b]) for a, b in pairwise(bodies.polyhedra.start.tolist())]
 
 
 def half_of(p: CPWL) -> tuple[int, CPWL]:
