@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from cpwl import CPWL, InputError, Network, compile, distance, equal, extract
+from cpwl.equality.pieces import bounds_on_pairs, farthest_on_pairs
+from cpwl.function.algebra.arithmetic import pieces_of
 
 
 def table(rng, sizes, outputs=None):
@@ -66,3 +68,27 @@ def test_without_bound_and_on_a_part():
         distance(CPWL.from_grid([[0, 1]], [0, 1]), net, box=(0, 2))
     with pytest.raises(InputError, match="only one of the two"):
         distance(CPWL.from_grid([[0, 1]], [0, 1]), CPWL.from_grid([[0, 2]], [0, 1]))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_bounds_of_pairs_are_bounds(seed):
+    """On each intersection the laws differ by at most the bound, exactly."""
+    rng = np.random.default_rng(seed)
+    a, b = table(rng, (5, 4), 2), table(rng, (4, 6), 2)
+    (mine, first), (yours, second) = pieces_of(a), pieces_of(b)
+    pairs = np.array([(i, j) for i in range(len(first)) for j in range(len(second))])
+    laws, others = a.laws.integer()[mine], b.laws.integer()[yours]
+    most = bounds_on_pairs(first, laws, second, others, pairs)
+    assert np.isfinite(most).all()
+    for pair, bound in zip(pairs, most, strict=True):
+        found = farthest_on_pairs(first, laws, second, others, pair[None], None)
+        assert found is None or found.size <= bound
+
+
+def test_a_pair_without_bound_has_no_bound():
+    """A body with a ray is cut, however near the laws are at its corners."""
+    ramp = CPWL.from_breakpoints([0], [0], left_slope=0, right_slope=1)
+    (mine, first), (yours, second) = pieces_of(ramp), pieces_of(2 * ramp)
+    laws, others = ramp.laws.integer()[mine], (2 * ramp).laws.integer()[yours]
+    assert (bounds_on_pairs(first, laws, second, others, np.array([[1, 1]])) == math.inf).all()
+    assert distance(ramp, 2 * ramp).largest == math.inf

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from cpwl.equality.regions import Compared, at_generators, largest_on
 from cpwl.equality.verdict import Apart, farther
-from cpwl.exact.integers import number_rows, primitive, signs_at
+from cpwl.exact.integers import number_rows, primitive, ratio_view, rounding, signs_at
 from cpwl.exact.rational import fraction_array
 from cpwl.function import CPWL
 from cpwl.function.algebra.arithmetic import pieces_of
@@ -24,11 +24,11 @@ from cpwl.geometry.bodies import Bodies, stacked
 from cpwl.geometry.facets import rows_of
 from cpwl.geometry.generators import box_pairs, boxes_around, generators
 from cpwl.geometry.overlay import cut_by, cut_pairs, repeated
-from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
+from cpwl.geometry.polyhedra import Polyhedra, Polyhedron, ranges
 from cpwl.geometry.probe import Probe
 from cpwl.progress import Progress
 
-_PAIRS = 1 << 16  # at a time
+_FIRST, _PAIRS = 1 << 10, 1 << 14  # at a time: at first, and at most
 
 # Is a function defined on all of a polyhedron? A point where it is not, or None.
 
@@ -192,11 +192,16 @@ def farthest_on_pairs(
 ) -> Apart | None:
     """Where the laws of two families of bodies are farthest apart, on the intersections of some pairs of them.
 
-    The difference is affine on an intersection, so that its corners decide, or a ray along which it grows.
+    The difference is affine on an intersection, so that its corners decide, or a ray along which it grows. Pairs come
+    in order of a bound that needs no intersection (`bounds_on_pairs`), until it is at most what was found.
     """
     probe, apart = Probe(0.0), None
-    for k in range(0, len(pairs), _PAIRS):
-        found = cut_pairs(first, second, pairs[k : k + _PAIRS, 0], pairs[k : k + _PAIRS, 1])
+    most = bounds_on_pairs(first, laws, second, others, pairs)
+    order = np.argsort(-most, kind="stable")
+    start, size = 0, _FIRST
+    while start < len(pairs) and (apart is None or apart.size < most[order[start]]):
+        here = pairs[order[start : start + size]]
+        found = cut_pairs(first, second, here[:, 0], here[:, 1])
         cells, one, two = found.cells, found.one, found.two
         if domain is not None:
             kept, cells = cut_by(cells, np.arange(len(cells)), repeated(domain, len(cells)))
@@ -216,9 +221,63 @@ def farthest_on_pairs(
         if best is not None:
             values = value_of(law[best.pair], best.point), value_of(other[best.pair], best.point)
             apart = farther(apart, replace(best, values=values))
+        start, size = start + size, min(2 * size, _PAIRS)
         if progress is not None:
-            progress(min(k + _PAIRS, len(pairs)), len(pairs), "pairs of pieces")
+            progress(min(start, len(pairs)), len(pairs), "pairs of pieces")
+    if progress is not None and start < len(pairs):
+        progress(len(pairs), len(pairs), "pairs of pieces")
     return apart
+
+
+def bounds_on_pairs(
+    first: Bodies, laws: NDArray[np.object_], second: Bodies, others: NDArray[np.object_], pairs: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """For each pair what the laws differ by at most on the intersection, rounding included; infinite if not known.
+
+    The difference is affine: it is bounded at the corners of either body, and on the box that their boxes have in
+    common.
+    """
+    mine, yours = (ratio_view(law[..., :-1], law[..., -1:]) for law in (laws, others))
+    n, found = mine.shape[-1] - 1, np.full(len(pairs), np.inf)
+    (low, high), (bottom, top) = (boxes_around(bodies.spans, len(bodies), n) for bodies in (first, second))
+    corners = [_corners(bodies) for bodies in (first, second)]
+    largest = max(float(np.abs(v[np.isfinite(v)]).max(initial=0.0)) for v in (mine, yours, low, high, bottom, top))
+    for k in range(0, len(pairs), _PAIRS):
+        i, j = pairs[k : k + _PAIRS].T
+        one, two, bound = mine[i], yours[j], found[k : k + _PAIRS]
+        unit = np.ones((len(i), 1))
+        least, last = np.maximum(low[i], bottom[j]), np.minimum(high[i], top[j])
+        bound[:] = _between(one, two, np.hstack([least, unit]), np.hstack([last, unit]), largest)
+        for bodies, places, which in zip((first, second), corners, (i, j), strict=True):
+            start, length = bodies.spans.start[which], np.diff(bodies.spans.start)[which]
+            entry, pair = ranges(start, length)
+            x, some = places[bodies.spans.member[entry]], np.flatnonzero(length)
+            off = _between(one[pair], two[pair], x, x, largest)
+            if len(some):
+                bound[some] = np.minimum(bound[some], np.maximum.reduceat(off, (np.cumsum(length) - length)[some]))
+    return found
+
+
+def _corners(bodies: Bodies) -> NDArray[np.float64]:
+    """All corners ``(x, 1)`` in floats; not a number for a ray."""
+    ray = np.asarray(bodies.places[:, -1:] == 0, dtype=bool)
+    return np.where(ray, np.nan, ratio_view(bodies.places, np.where(ray, 1, bodies.places[:, -1:])))
+
+
+def _between(
+    one: NDArray[np.float64],
+    two: NDArray[np.float64],
+    low: NDArray[np.float64],
+    high: NDArray[np.float64],
+    largest: float,
+) -> NDArray[np.float64]:
+    """What laws ``(gradient, offset)`` differ by at most for ``(x, 1)`` between two ends; infinite where floats end."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        minus, size = one - two, (np.abs(one) + np.abs(two)) * np.maximum(np.abs(low), np.abs(high))[:, None]
+        ends = minus * low[:, None], minus * high[:, None]
+        off = np.maximum(np.maximum(*ends).sum(axis=-1), -np.minimum(*ends).sum(axis=-1))
+        off = (off + rounding(size.sum(axis=-1), low.shape[-1], largest)).max(axis=-1)
+    return np.where(np.isnan(off), np.inf, off)
 
 
 def outside(bodies: CPWL | Polyhedron, p: CPWL) -> NDArray[np.object_] | None:
