@@ -297,7 +297,7 @@ class _Job:
             Task(start.network, [], self.train, lambda q: self._coarser(q).network),
             list[tuple[str, int, float]](),
         )
-        good: list[tuple[Compiled, _Proposal]] = []
+        good: list[tuple[Compiled, _Proposal, list[Distance]]] = []
         short = self.options.minimize == "bytes"
         aim = [self._aim(e) * (_FOR_WEIGHTS if short else 1) for e in tolerance]
         for source in sources(train=self.train, short=short) if max(tolerance) else ():
@@ -306,19 +306,21 @@ class _Job:
                 size = weight_bytes if source is shorter else lambda network: network.sizes.neurons
                 if made is None or size(made.network) >= size(task.best):
                     continue
-                share, point = self._share(made, proposal, tolerance)
+                found = self._gaps(made, proposal)
+                share, point = _share(made, found, tolerance)
                 tried.append((proposal.name, made.sizes.neurons, float(share)))
                 if share <= 1:
                     task.best = made.network
-                    good.append((made, proposal))
+                    good.append((made, proposal, found))
                     break
                 task.missed.append(point)
         if short:
             good = [one for one in good if weight_bytes(one[0].network) < weight_bytes(start.network)]
-        for made, proposal in reversed(good):
+        for made, proposal, found in reversed(good):
             proved = self._proved(made, proposal, tolerance) if self.certify else made
             if proved is not None:
-                far = max(self._gaps(proved, proposal), key=lambda gap: gap.largest)
+                found = found if proved.network is made.network else self._gaps(proved, proposal)
+                far = max(found, key=lambda gap: gap.largest)
                 return self._told(proved, tolerance, far, proposal.name, tried)
         if start.within is not None:
             return self._told(start, tolerance, start.within.distance, start.within.proposal, tried)
@@ -378,7 +380,7 @@ class _Job:
             if not proof.proved and isinstance(q, CPWL):
                 made = self.compiled(q, prove)
                 proof = made.certificate or proof
-                if proposal is not None and self._share(made, proposal, tolerance)[0] > 1:
+                if proposal is not None and _share(made, self._gaps(made, proposal), tolerance)[0] > 1:
                     return None  # another construction, whose weights are rounded otherwise
         except (ProofError, LimitError):
             if proposal is None:
@@ -407,11 +409,6 @@ class _Job:
         if p.tol or p.outputs == 1:  # the largest of all outputs is allowed for each
             return [distance(p, network)] * p.outputs
         return [distance(p[j], network[j]) for j in range(p.outputs)]
-
-    def _share(self, made: Compiled, proposal: _Proposal, tolerance: list[Fraction]) -> tuple[Fraction | float, Any]:
-        """The largest gap and what rounding may add, as a share of the tolerance of its output; a point of the gap."""
-        found, more = zip(self._gaps(made, proposal), tolerance, strict=True), _rounding(made)
-        return max((((gap.largest + more) / e, gap.point) for gap, e in found), key=lambda pair: pair[0])
 
     # Weights of a short type: equal to the function where they can be, else as near as they are proved to be.
 
@@ -485,6 +482,12 @@ class _Job:
     ) -> Compiled:
         """The result, with how near it is."""
         return replace(made, within=Within(tuple(tolerance), far, name, self.equal.sizes.neurons, tuple(tried)))
+
+
+def _share(made: Compiled, found: list[Distance], tolerance: list[Fraction]) -> tuple[Fraction | float, Any]:
+    """The largest gap and what rounding may add, as a share of the tolerance of its output; a point of the gap."""
+    gaps, more = zip(found, tolerance, strict=True), _rounding(made)
+    return max((((gap.largest + more) / e, gap.point) for gap, e in gaps), key=lambda pair: pair[0])
 
 
 def _pays(moved: _Compilation, plain: _Compilation) -> bool:

@@ -32,7 +32,7 @@ from cpwl.network.network import assemble, exact_layers
 from cpwl.passes.shrink import shrink
 from cpwl.passes.simplify import simplify
 from cpwl.regions.pieces import Pieces, find_pieces
-from cpwl.training import SAFE, Layers, Sample, Work, balanced, errors, fewer, polish, train
+from cpwl.training import SAFE, Layers, Sample, Work, balanced, errors, fewer, polish, train, with_short_numbers
 
 __all__ = [
     "Source",
@@ -137,7 +137,9 @@ def formulas(p: CPWL, tolerance: Sequence[Fraction], task: Task) -> Iterator[Pro
     seen = coarser.corners_of(whole) if sample is None else (sample.points, sample.values)
     for network in sorted(known.values(), key=lambda network: network.sizes.neurons):
         if network.sizes.neurons < task.most and _seen_within(network, seen, limit):
-            yield Proposal("formula", network)
+            # On a bounded domain short numbers cost little, and make distances and proofs several times as fast.
+            short = None if sample is None else with_short_numbers(network.layers)
+            yield Proposal("formula", network if short is None or not _seen_within(short, seen, limit) else short)
 
 
 def _seen_within(network: Network, seen: tuple[NDArray[np.float64], NDArray[np.float64]], limit: Any) -> bool:

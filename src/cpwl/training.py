@@ -108,8 +108,14 @@ class Sample:
         found[0] = weight, bias - weight @ (self.low + self.width)
         weight, bias = found[-1]
         found[-1] = weight * self.scale[:, None], bias * self.scale + self.middle
-        short = Network([(_short(weight), _short(bias)) for weight, bias in found])
-        return assemble(short.layers, exact_layers(short))
+        return with_short_numbers(found)
+
+
+def with_short_numbers(layers: Any) -> Network:
+    """The network with its weights rounded to short numbers, which are meant."""
+    dense = [(weight if isinstance(weight, np.ndarray) else weight.toarray(), bias) for weight, bias in layers]
+    short = Network([(_short(weight), _short(bias)) for weight, bias in dense])
+    return assemble(short.layers, exact_layers(short))
 
 
 def _short(x: Floats) -> Floats:
