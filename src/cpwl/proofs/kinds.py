@@ -194,7 +194,7 @@ _ALL = ("optimal", "clipped", "regions", "expression", "rounded", "near", *_EQUA
 
 _LITTLE = 10_000  # pieces times neurons
 _FEW = 1_000  # regions of a network of floats that are listed before looser bounds are looked for
-_MANY = 20_000  # regions that are listed where no other kind of proof was found
+_MANY = 100_000  # regions that are listed where no other kind of proof was found
 
 # A kind that holds another proof is told what may prove what is inside: any other kind; of a guessed exact network, the
 # kind of the guess; of a part, or of the network behind a fold, any kind that proves equality.

@@ -20,7 +20,8 @@ from cpwl_check.cones import Cone, minus, mix, region, rows_and_laws, simplex_co
 from cpwl_check.pieces import Law, Layers
 from cpwl_check.regions import Body, Formula, Net, Place
 
-_STEPS = 2 * 10**6  # of the checker's budget; a region takes about a thousand
+_STEPS = 2 * 10**6  # of the checker's budget; a region takes some hundreds, or thousands where numbers are long
+_LONG = 4 * 10**7  # about half a minute
 Part = tuple[Cone, list[list[int]]]  # a part of a piece, and what the neurons of a layer give there, then a constant
 
 
@@ -30,7 +31,7 @@ def propose_regions(question: Question, most: int) -> Iterator[Proposal]:
         raise NotRecognised(f"the function has more than {most} pieces")
     law, layers = question.law, question.layers
     try:
-        with limited(_STEPS + 1000 * most):  # a box of 20 inputs has a million corners
+        with limited(min(_STEPS + 1000 * most, _LONG)):  # a box of 20 inputs has a million corners
             document, worst = list_regions(law, layers, most, question.progress)
     except Refused as reason:
         raise NoProof(str(reason), points_at(question.p, reason.places)) from None
