@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -153,6 +153,9 @@ def _seen_within(network: Network, seen: tuple[NDArray[np.float64], NDArray[np.f
 _POINTS = 20_000
 _WORK = 250.0  # see `Work`: some seconds
 _PATIENT = 8.0  # times that
+_CLIMBS = 20  # times that a network is fitted again where it was seen to be too far off, before it is proposed
+_NEAR = (0.05, 2000, 4), (0.02, 500, 8), (0.007, 200, 16), (0.0025, 200, 16)
+"""How far around, as a share of the box, of how many points with the largest errors, and how many points around each."""
 _ASKED = 5  # networks of one size: each is nearer where the one before was too far off; then with more neurons
 _INPUTS = 3  # networks of more inputs have so many regions that their exact distance takes minutes
 _WEIGHTS = 600  # networks with more take minutes
@@ -178,19 +181,41 @@ def _without_some(p: CPWL, sample: Sample, layers: Layers, name: str, task: Task
     for turn in range(2 * _ASKED):
         if turn == _ASKED and len(stages) > 1:
             stages.pop()  # it stays too far off between points; the one before has more neurons
-        while stages and (error := errors(stages[-1], sample.place, sample.goal)).max() > SAFE:
-            used = np.union1d(np.argsort(-error)[:1000], np.arange(0, len(error), len(error) // 2000 + 1))
-            again, far = polish(stages[-1], sample.place[used], sample.goal[used], Work(_WORK / 8))
-            stages[-1:] = [again] if far <= SAFE else []
+        for _ in range(_CLIMBS if stages else 0):
+            error = errors(stages[-1], sample.place, sample.goal)
+            if error.max() > SAFE:
+                used = np.union1d(np.argsort(-error)[:1000], np.arange(0, len(error), len(error) // 2000 + 1))
+                again, far = polish(stages[-1], sample.place[used], sample.goal[used], Work(_WORK / 8))
+                stages[-1:] = [again] if far <= SAFE else []
+            elif (more := _climbed(p, sample, stages[-1])) is not None:
+                sample = more
+            else:
+                break
+            if not stages:
+                return
         if not stages or sum(len(bias) for _, bias in stages[-1][:-1]) >= task.most:
             return
         yield Proposal(name, sample.network(stages[-1]))
         if len(task.missed) == start:
             return
         points = np.array([[float(v) for v in x] for x in task.missed[start:]])
-        start, chance = len(task.missed), np.random.default_rng(start)
-        near = points + 0.02 * (sample.high - sample.low) * chance.normal(size=(20, 1, p.dim))
-        sample = sample.plus(p, np.clip(np.concatenate([points, near.reshape(-1, p.dim)]), sample.low, sample.high))
+        sample, start = sample.plus(p, np.clip(points, sample.low, sample.high)), len(task.missed)
+
+
+def _climbed(p: CPWL, sample: Sample, layers: Layers) -> Sample | None:
+    """With points where the network is too far off, found by chance near those where it is farthest off; None if there
+    are none."""
+    chance, seen, size = np.random.default_rng(len(sample.points)), sample, len(sample.points)
+    for radius, count, each in _NEAR:
+        top = np.argsort(-errors(layers, seen.place, seen.goal))[:count]
+        near = seen.points[np.repeat(top, each)]
+        step = radius * (sample.high - sample.low) * chance.normal(size=near.shape)
+        seen = seen.plus(p, np.clip(near + step, sample.low, sample.high))
+    far = np.flatnonzero(errors(layers, seen.place, seen.goal) > SAFE)
+    if not len(far[far >= size]):
+        return None
+    kept = np.concatenate([np.arange(size), far[far >= size]])
+    return replace(sample, points=seen.points[kept], values=seen.values[kept])
 
 
 def hinges(p: CPWL, tolerance: Sequence[Fraction], task: Task) -> Iterator[Proposal[Network]]:
