@@ -83,6 +83,34 @@ def cheapest_choice(
     return np.flatnonzero(taken) if bool(((sums > low - 0.5) & (sums < high + 0.5)).all()) else start
 
 
+def feasible_choice(
+    rows: csr_array[Any, tuple[int, int]],
+    low: NDArray[np.float64],
+    high: NDArray[np.float64],
+    bits: int,
+    most: float,
+    options: dict[str, Any],
+) -> NDArray[np.bool_] | None:
+    """The first `bits` columns, 0 or 1, of an `x` with ``low <= rows . x <= high``; the others are within `most` of 0.
+
+    None if none was found; floats propose.
+
+    >>> table = csr_array([[1.0, 1.0, 1.0], [1.0, -1.0, 0.0]])
+    >>> feasible_choice(table, np.array([2.5, 1.0]), np.array([2.5, 1.0]), 2, 9.0, {})
+    array([ True, False])
+    """
+    columns, lp, highs = rows.shape[1], highspy.HighsLp(), highs_with(_QUIET | options)
+    kinds = highspy.HighsVarType
+    lp.integrality_ = [kinds.kInteger if k < bits else kinds.kContinuous for k in range(columns)]
+    ends = np.where(np.arange(columns) < bits, 0.0, -most), np.where(np.arange(columns) < bits, 1.0, most)
+    if not highs_takes(lp, highs, np.zeros(columns), (rows.indptr, rows.indices, rows.data), ends, (low, high)):
+        return None
+    highs.run()
+    if highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+        return None
+    return np.asarray(np.array(highs.getSolution().col_value[:bits]) > 0.5)
+
+
 _MOST = 600  # points or members up to which the MIP is asked: beyond, it takes most of the time and saves 0.2 percent
 _NODES = 10_000  # of the search, divided by the number of points
 _OPTIONS: dict[str, Any] = {

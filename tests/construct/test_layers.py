@@ -1,4 +1,4 @@
-"""Pieces of networks with two hidden layers: the layers come back, and what is not such a network is refused."""
+"""Pieces of networks with two and three hidden layers: the layers come back, and other functions are refused."""
 
 from contextlib import suppress
 from fractions import Fraction
@@ -8,7 +8,7 @@ import pytest
 
 from cpwl import CPWL, ConstructionError, Network, compile, compress, equal, extract
 from cpwl.construct import layers
-from cpwl.function.layers import find_layers
+from cpwl.function.layers import find_layers, next_layer
 from support.catalogue import SOLE, whole_table
 
 
@@ -59,6 +59,60 @@ def test_layers_come_back(widths, box):
 def test_layers_come_back_often(widths, box, merge):
     """The same for more and larger networks, cut along all neurons or merged."""
     assert sum(check(widths, box, seed, merge=merge) for seed in range(2, 12)) >= 7
+
+
+DEEP = [((2, 4, 4, 3, 1), None), ((2, 8, 8, 8, 1), (-1, 1)), ((3, 6, 6, 6, 1), (-1, 1)), ((2, 5, 5, 4, 2), None)]
+DEEPER = [((2, 8, 8, 8, 1), None), ((2, 6, 6, 6, 2), None), ((3, 5, 4, 4, 1), None)]
+
+
+def check_deep(widths, box, seed):
+    """A proved network with less than twice the neurons of the source: 1 if it has as many layers, 0 if fewer."""
+    try:
+        made = compile(on(network(widths, seed), box), construction="layers", certify=True)
+    except ConstructionError:
+        return 0
+    assert made.certificate.proved
+    assert made.sizes.neurons < 2 * sum(widths[1:-1])
+    return int(len(made.network.layers) == len(widths) - 1)
+
+
+@pytest.mark.parametrize(("widths", "box"), DEEP)
+def test_three_layers_come_back(widths, box):
+    """Of a few random networks with three hidden layers, some that no two layers are equal to."""
+    assert sum(check_deep(widths, box, seed) for seed in range(3)) > 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("widths", "box"), [*DEEP, *DEEPER])
+def test_three_layers_come_back_often(widths, box):
+    """The same for more and larger networks; on boxes fewer layers are often enough."""
+    assert sum(check_deep(widths, box, seed) for seed in range(3, 13)) >= (7 if box is None else 2)
+
+
+@pytest.mark.slow
+def test_four_layers_come_back():
+    """The way to three layers is one for any number of them."""
+    p = on(network((2, 4, 4, 3, 3, 1), 9), None)
+    made = compile(p, construction="layers", certify=True)
+    assert made.certificate.proved
+    assert len(made.network.layers) == 5
+
+
+def test_wrong_weights_of_a_middle_layer_are_noticed():
+    """With a weight of the second of three layers off by 1e-30, there is no network, or one with a layer more."""
+    p = on(network((2, 4, 4, 3, 1), 0), None)
+    found = next(found for found in find_layers(p) if not found.last)
+    rows = layers._Rows(found)
+    weights = np.array([one for one, basis in rows.solutions if not len(basis)], dtype=object)
+    assert len(weights) == len(found.neurons)
+    assert list(layers._networks(next_layer(found, rows.forms, weights), None))
+    for j, i in np.argwhere(weights != 0):
+        changed = weights.copy()
+        changed[j, i] += Fraction(1, 10**30)
+        made = []
+        with suppress(ConstructionError):
+            made = list(layers._networks(next_layer(found, rows.forms, changed), None))
+        assert all(len(net.layers) > 4 and equal(net, p).equal for net in made)
 
 
 def test_pieces_alone_are_enough():
@@ -113,7 +167,7 @@ OTHERS = {
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_other_functions_are_refused(name):
-    """Functions that are not found to be networks with two hidden layers."""
+    """Functions that are not found to be networks with two or more hidden layers."""
     with pytest.raises(ConstructionError):
         compile(OTHERS[name](), construction="layers")
 
@@ -133,7 +187,7 @@ def test_a_network_with_a_tent_is_not_the_network(seed):
 def test_wrong_weights_are_noticed():
     """The check of the theorem refuses weights that are off by 1e-30, each of them."""
     rows = layers._Rows(next(find_layers(SOLE["layers"][0]())))
-    u = layers._weights(rows, np.zeros(len(rows.found.forms), dtype=bool))[0]
+    u = layers._weights(rows, np.zeros(len(rows.forms), dtype=bool))[0]
     assert layers._direct(rows, u) is not None
     for j, own in enumerate(u):
         for i in np.flatnonzero((rows.solutions[j][1] == 0).all(axis=0)):

@@ -1,13 +1,16 @@
-"""Pieces of a network with two hidden layers: the layers come back.
+"""Pieces of a network with two or more hidden layers: the layers come back.
 
 **Theorem.** Let cells cover the domain, each on one side of all hyperplanes ``h_i = 0``, with laws `f`. Let
 ``z_j = a_j x + b_j + sum_i c_ji s(h_i)`` have one sign at all corners and rays of each cell, ``S_j = 1`` where that is
 positive, and let ``f - sum_j v_j S_j z_j = A x + B + sum_i d_i s(h_i)`` on all cells. Then the function is
 ``A x + B + sum_i d_i s(h_i) + sum_j v_j s(z_j)``. *Proof.* `z_j` is affine on a cell, so ``s(z_j) = S_j z_j`` there.
 
+With more layers the same holds for *coordinates* in place of `x`: the inputs and the positive parts of all layers but
+the last known one, whose forms are the `h_i`. Each is affine on a cell, since cells are cut along all layers.
+
 `cpwl.function.layers` proposes forms and neurons. Here free weights and signs are chosen, and the hypotheses are
 checked in rationals before there is a plan. ``s(h) = s(-h) + h``: turning forms moves affine terms, and turned the
-right way, no neuron of the second layer needs any. See docs/layers.md.
+right way, no neuron of the next layer needs any. See docs/layers.md.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from cpwl.construct.analysis import Analysis
 from cpwl.construct.blocks.common import lifted
@@ -32,21 +36,26 @@ from cpwl.exact.integers import sign
 from cpwl.exact.rational import reduced_rows, solution, to_float
 from cpwl.function import CPWL
 from cpwl.function.domain import box_around
-from cpwl.function.layers import MOST_PIECES, Layered, find_layers, sure_forms
+from cpwl.function.layers import MOST_PIECES, Layered, find_layers, next_layer, sure_forms
 from cpwl.geometry.bodies import stacked
 from cpwl.geometry.probe import Probe
 from cpwl.network import Network
+from cpwl.search import feasible_choice
 
 _BITS = 14  # free signs of which all choices are tried
-_TURNS = 24  # choices of turned neurons of the second layer that are carried through
+_FAR = 100.0  # steps of free weights, as multiples of what matters, within which a program looks for them
+_OPTIONS = {"mip_max_nodes": 2_000, "mip_feasibility_tolerance": 1e-9, "primal_feasibility_tolerance": 1e-9}
+_CHOICES = 1 << 10  # choices of signs of which the directions of affine terms are counted
 _TRIES = 6  # choices of signs that are carried through
 
 _FREE = 16  # weights of a neuron that nothing settles: more are those of no network, and their programs take minutes
 _Rationals = NDArray[np.object_]
+_Choice = tuple[list[_Rationals], NDArray[np.bool_]]  # weights, and which neurons to turn
+_Conditions = tuple[_Rationals, _Rationals, _Rationals]
 
 
 def plan(analysis: Analysis) -> Plan:
-    """The plan of the network with two hidden layers whose pieces these are.
+    """The plan of the network with two or more hidden layers whose pieces these are.
 
     Raises `ConstructionError` if no such network is found.
 
@@ -64,7 +73,7 @@ def plan(analysis: Analysis) -> Plan:
 
 
 def least(analysis: Analysis) -> Least | None:
-    """At least one neuron for each hyperplane with two different jumps, and one in the second layer.
+    """At least one neuron for each hyperplane with two different jumps that cuts few pieces, and one in a later layer.
 
     >>> p = CPWL.from_maxmin([[1, 1, 0], [-1, 1, 0], [0, 0, 0]], [[0], [1], [2]])
     >>> least(Analysis(p)).neurons, plan(Analysis(p)).sizes.neurons
@@ -85,40 +94,74 @@ def _smallest(p: CPWL) -> Network:
         )
         if made is not None:
             return made
-    raise ConstructionError("no weights were found for which two hidden layers bend as this function does")
+    raise ConstructionError("no weights were found for which hidden layers bend as this function does")
 
 
-def _networks(found: Layered, box: Sequence[Interval] | None) -> Iterator[Network]:
-    """Networks with signs of the first layer chosen in different ways; each satisfies the theorem."""
+def _networks(
+    found: Layered, box: Sequence[Interval] | None, first: NDArray[np.bool_] | None = None
+) -> Iterator[Network]:
+    """Networks with signs of the last known layer chosen in different ways; each satisfies the theorem."""
     rows = _Rows(found)
-    for turned in _turnings(rows):
+    for turned in itertools.chain([] if first is None else [first], _turnings(rows)):
         weights = _weights(rows, turned)
-        direct = None if weights is None else _direct(rows, weights[0])
-        if weights is None or direct is None:  # other signs leave the same
+        if weights is None:
             return
         u, free = weights
+        if not found.last:  # other signs leave the same to the layers after this one
+            yield from _deeper(rows, turned, u, free, box)
+            return
+        direct = _direct(rows, u)
+        if direct is None:  # other signs leave the same
+            return
         yield _assembled(rows, turned, u, direct, box)
         other = _without_rest(rows, turned, u, free, direct)
-        left = None if other is None else _direct(rows, other)
+        left = None if other is None else _direct(rows, other[0])
         if other is not None and left is not None:
-            yield _assembled(rows, turned, other, left, box)
+            yield _assembled(rows, turned, other[0], left, box)
+
+
+def _deeper(
+    rows: _Rows, turned: NDArray[np.bool_], u: list[_Rationals], free: list[_Rationals], box: Sequence[Interval] | None
+) -> Iterator[Network]:
+    """Networks with these weights of a layer that is not the last; none if no further layer is found.
+
+    Where other free weights let neurons of the layer after it read that layer alone, these are tried first.
+    """
+    forms = rows.forms * np.where(turned, -1, 1).astype(object)[:, None]
+    try:
+        found = next_layer(rows.found, forms, _all(rows, turned, u))
+        other = _for_readers(rows, turned, u, free, _Rows(found))
+        if other is not None:
+            yield from _networks(next_layer(rows.found, forms, _all(rows, turned, other[0])), box, other[1])
+        yield from _networks(found, box)
+    except ConstructionError:
+        return
 
 
 @dataclass(frozen=True, eq=False)  # without slots: `cached_property` keeps its values in the instance's dictionary
 class _Rows:
-    """What is linear in the weights ``(a, b, c)`` of a neuron: its values at places, and its forms on regions."""
+    """What is linear in the weights ``(a, b, c)`` of a neuron: its values at places, and its forms on regions.
+
+    Coordinates, of which `dim` have weights `a` and one is 1, are the inputs and the positive parts of all layers but
+    the last known one, whose positive parts have weights `c`.
+    """
 
     found: Layered
 
     @property
     def dim(self) -> int:
-        return int(self.found.forms.shape[1]) - 1
+        return int(self.forms.shape[1]) - 1
+
+    @property
+    def forms(self) -> _Rationals:
+        """The last known layer over coordinates."""
+        return self.found.cells.forms
 
     @cached_property
     def values(self) -> _Rationals:
-        """``(places, n + 1 + k)``: coordinates, and the positive parts of all forms."""
-        at = self.found.places.dot(self.found.forms.T)
-        return np.concatenate([self.found.places, np.maximum(at, 0)], axis=1)
+        """``(places, dim + 1 + k)``: coordinates, and the positive parts of all forms."""
+        at = self.found.cells.coordinates
+        return np.concatenate([at, np.maximum(at.dot(self.forms.T), 0)], axis=1)
 
     @cached_property
     def solutions(self) -> list[tuple[_Rationals, _Rationals]]:
@@ -127,35 +170,33 @@ class _Rows:
         assert None not in every
         return [one for one in every if one is not None]
 
-    @cached_property
-    def bits(self) -> _Rationals:
-        """``(regions, k)``: 1 where a form is positive."""
-        return self.found.sides.astype(np.int64).astype(object)
-
     def forms_of(self, u: _Rationals) -> _Rationals:
         """``(regions, n + 1)``: the affine function that a neuron with these integer weights is on each region."""
-        n = self.dim + 1
-        return np.asarray(u[:n] + (self.bits * u[n:]).dot(self.found.forms))
+        return np.asarray(np.tensordot(u, self.found.cells.features, axes=(0, 1)))
 
     @cached_property
     def touching(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Pairs of a region and a place of one of its cells, each once."""
-        owner = np.repeat(self.found.region, np.diff(self.found.start))
-        region, place = np.unique(np.stack([owner, self.found.member], axis=1), axis=0).T
+        cells = self.found.cells
+        owner = np.repeat(cells.region, np.diff(cells.start))
+        region, place = np.unique(np.stack([owner, cells.member], axis=1), axis=0).T
         return region, place
 
     @cached_property
     def demands(self) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-        """For each neuron places, and the sign that it must have there (or 0): where it has no hinge."""
+        """For each neuron places, and the sign that it must have there (or 0): where its equations leave it open."""
         return [self._demands(j) for j in range(len(self.found.neurons))]
 
     def _demands(self, j: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Regions without a hinge are on one side: that of their places on regions whose side is known."""
+        """Regions without a hinge are on one side: that of their places on regions where the neuron is known."""
         regions, places = self.touching
-        known = np.isin(np.arange(len(self.found.sides)), self.found.neurons[j].regions)
-        at = np.zeros(len(self.found.places), dtype=np.int64)
+        features, (one, basis) = self.found.cells.features, self.solutions[j]
+        known = np.ones(len(features), dtype=bool)
+        for w in basis:
+            known &= (np.tensordot(_whole_row(w), features, axes=(0, 1)) == 0).all(axis=1)
+        at = np.zeros(len(self.values), dtype=np.int64)
         seen = np.unique(places[known[regions]])
-        at[seen] = sign(_whole(self.values[seen], self.solutions[j][0]))
+        at[seen] = sign(_whole(self.values[seen], one))
         side = np.zeros(len(known), dtype=np.int64)
         while True:
             total = np.zeros(len(known), dtype=np.int64)
@@ -172,8 +213,13 @@ class _Rows:
 
 def _whole(rows: _Rationals, u: _Rationals) -> _Rationals:
     """``rows . u`` up to a positive factor, in integers."""
+    return np.asarray(rows.dot(_whole_row(u)))
+
+
+def _whole_row(u: _Rationals) -> _Rationals:
+    """Rationals times their common denominator."""
     scale = math.lcm(*(v.denominator for v in u))
-    return np.asarray(rows.dot(np.array([int(v * scale) for v in u], dtype=object)))
+    return np.array([int(v * scale) for v in u], dtype=object)
 
 
 # Signs of the first layer.
@@ -181,43 +227,98 @@ def _whole(rows: _Rationals, u: _Rationals) -> _Rationals:
 
 def _turnings(rows: _Rows) -> Iterator[NDArray[np.bool_]]:
     """Which forms to turn, the most promising choice first: no neuron needs affine terms, or few directions do."""
-    n, forms = rows.dim, rows.found.forms
-    k = len(forms)
-    conditions = []
-    for one, basis in rows.solutions:
-        unseen = (basis[:, n + 1 :] != 0).any(axis=0)
-        for q in _complement(forms[unseen, :n], n):
-            slope = forms[:, :n].dot(q)
-            conditions.append(np.append(np.where(unseen, 0, one[n + 1 :] * slope), -(one[:n] * q).sum()))
-    table = np.array(conditions, dtype=object).reshape(len(conditions), k + 1)
+    k, nothing = len(rows.forms), (_Steps([], [], np.zeros(0, dtype=bool)), np.zeros((0, rows.dim), dtype=object))
+    turns, _, rest = _conditions(rows, *nothing)
+    table = np.concatenate([turns, rest], axis=1)
     yielded = 0
     for bits in _binaries(table, k):
         yield bits
         yielded += 1
         if yielded == _TRIES:
             return
-    if not yielded and k <= _BITS:
-        yield from _fewest_directions(rows)
     if not yielded:
+        yield from _fewest_directions(rows, *nothing)
         yield np.zeros(k, dtype=bool)
 
 
-def _fewest_directions(rows: _Rows) -> list[NDArray[np.bool_]]:
-    """All choices whose affine terms, of neurons without free weights, span the fewest directions; floats propose."""
-    n, forms = rows.dim, rows.found.forms
-    seen = [one for one, basis in rows.solutions if not len(basis)]
-    k = len(forms)
-    if not seen or n < 2:
-        return []
-    choices = (np.arange(1 << k)[:, None] >> np.arange(k) & 1).astype(np.float64)
-    slope = np.array([to_float(one[:n]) for one in seen])
-    change = np.array([to_float(one[n + 1 :, None] * forms[:, :n]) for one in seen])
-    size = np.abs(slope).max(axis=1) + np.abs(change).max(axis=(1, 2))
-    left = (slope[None] + np.einsum("bk,rkn->brn", choices, change)) / size[None, :, None]
-    values = np.linalg.svd(left, compute_uv=False)
-    rank = (values > 1e-9).sum(axis=1)
-    order = np.lexsort((values.sum(axis=1), rank))[:_TRIES]
-    return [choices[b] > 0 for b in order if rank[b] < n]
+def _conditions(rows: _Rows, found: _Steps, moved: _Rationals) -> _Conditions:
+    """What neurons that read the forms alone satisfy, linear in which forms are turned, in steps, and a constant.
+
+    A step may be added to the form of its owner where that is compensated for. Of a neuron with free weights only what
+    they do not change counts.
+    """
+    n, forms = rows.dim, rows.forms
+    turns, moves, rest = [], [], []
+    for one, basis in rows.solutions:
+        unseen = (basis[:, n + 1 :] != 0).any(axis=0)
+        loose = np.concatenate([forms[unseen, :n], basis[:, :n], moved[unseen[found.owner]]])
+        weights = np.where(unseen, 0, one[n + 1 :])
+        for q in _complement(loose, n):
+            turns.append(weights * forms[:, :n].dot(q))
+            moves.append(weights[found.owner] * moved.dot(q))
+            rest.append([-(one[:n] * q).sum()])
+    parts = ((turns, len(forms)), (moves, len(moved)), (rest, 1))
+    first, second, third = (np.array(part, dtype=object).reshape(len(rest), width) for part, width in parts)
+    return first, second, third
+
+
+def _fewest_directions(rows: _Rows, steps: _Steps, moved: _Rationals) -> list[NDArray[np.bool_]]:
+    """Choices whose affine terms span the fewest directions: all of few forms, else from some on one by one."""
+    k = len(rows.forms)
+    count = _Directions(rows, steps, moved)
+    done: dict[tuple[bool, ...], int] = {}
+
+    def look(bits: tuple[bool, ...]) -> int:
+        if bits not in done:
+            done[bits] = count(np.array(bits))
+        return done[bits]
+
+    if 1 << k <= _CHOICES:
+        for choice in itertools.product((False, True), repeat=k):
+            look(choice)
+    rng = np.random.default_rng(k)
+    while len(done) < min(_CHOICES, 1 << k):
+        bits, better = tuple((rng.random(k) < 0.5).tolist()), True
+        while better and len(done) < _CHOICES:
+            near = [(*bits[:i], not bits[i], *bits[i + 1 :]) for i in range(k)]
+            best = min(near, key=look)
+            better = look(best) < look(bits)
+            bits = best if better else bits
+    order = sorted(done, key=lambda bits: done[bits])
+    return [np.array(bits) for bits in order[:_TRIES] if done[bits] < rows.dim]
+
+
+class _Directions:
+    """How many directions of affine terms neurons need if forms are turned, neurons with few free weights first.
+
+    What steps of forms may change is not counted. Floats propose.
+    """
+
+    def __init__(self, rows: _Rows, steps: _Steps, moved: _Rationals) -> None:
+        n = rows.dim
+        forms = to_float(rows.forms[:, :n])
+        size = np.abs(forms).max(axis=0, initial=0)
+        size[size == 0] = 1.0
+        self.forms, self.steps, self.moved = forms / size, steps, to_float(moved) / size
+        self.own = []
+        for one, basis in sorted(rows.solutions, key=lambda pair: len(pair[1])):
+            table = to_float(np.concatenate([one[None], basis]))
+            self.own.append((table[:, :n] / size, table[:, n + 1 :]))
+
+    def __call__(self, bits: NDArray[np.bool_]) -> int:
+        found = np.zeros((0, self.forms.shape[1]))
+        live = bits[self.steps.owner] != self.steps.on
+        for slopes, weights in self.own:
+            parts = np.where(bits, weights, 0.0)[:, :, None] * self.forms
+            left = slopes + parts.sum(axis=1)
+            size = np.abs(slopes).max(axis=1) + np.abs(parts).max(axis=(1, 2))
+            left /= np.where(size > 0, size, 1.0)[:, None]
+            moved = self.moved[live & (weights[:, self.steps.owner] != 0).any(axis=0)]
+            loose = np.concatenate([found, left[1:], moved])
+            rest = left[0] - np.linalg.lstsq(loose.T, left[0], rcond=1e-9)[0] @ loose if len(loose) else left[0]
+            if np.abs(rest).max() > 1e-7:
+                found = np.concatenate([found, left[:1]])
+        return len(found)
 
 
 def _complement(vectors: _Rationals, n: int) -> _Rationals:
@@ -257,7 +358,7 @@ def _weights(rows: _Rows, turned: NDArray[np.bool_]) -> tuple[list[_Rationals], 
     None if a neuron has no weights with its signs, whichever forms are turned. Neurons without free weights come first:
     what they need is needed.
     """
-    n, forms = rows.dim, rows.found.forms
+    n, forms = rows.dim, rows.forms
     basis = np.zeros((0, n), dtype=object)
     found: dict[int, tuple[_Rationals, _Rationals]] = {}
     for j in sorted(range(len(rows.solutions)), key=lambda j: len(rows.solutions[j][1])):
@@ -284,7 +385,7 @@ def _weights(rows: _Rows, turned: NDArray[np.bool_]) -> tuple[list[_Rationals], 
 def _affine(rows: _Rows, turned: NDArray[np.bool_], u: _Rationals) -> _Rationals:
     """The affine part of ``(a, b, c)`` when some forms are turned: ``s(h) = s(-h) + h``."""
     n = rows.dim
-    return np.asarray(u[: n + 1] + (u[n + 1 :] * turned.astype(np.int64).astype(object)).dot(rows.found.forms))
+    return np.asarray(u[: n + 1] + (u[n + 1 :] * turned.astype(np.int64).astype(object)).dot(rows.forms))
 
 
 def _signed(rows: _Rows, j: int, conditions: _Rationals) -> tuple[_Rationals, _Rationals] | None:
@@ -341,39 +442,42 @@ def _direct(rows: _Rows, u: list[_Rationals]) -> _Rationals | None:
 
     All in integers, with one denominator.
     """
-    found = rows.found
-    products = [neuron.v[:, None] * own for neuron, own in zip(found.neurons, u, strict=True)]
-    scale = math.lcm(*(v.denominator for block in (found.laws, *products) for v in block.ravel()))
-    rest = _integers(found.laws * scale)
+    cells, neurons, laws = rows.found.cells, rows.found.neurons, rows.found.laws[rows.found.cells.piece]
+    products = [neuron.v[:, None] * own for neuron, own in zip(neurons, u, strict=True)]
+    scale = math.lcm(*(v.denominator for block in (laws, *products) for v in block.ravel()))
+    rest = _integers(laws * scale)
     for own, product in zip(u, products, strict=True):
-        at = sign(_whole(rows.values, own))[found.member]
-        low, high = np.minimum.reduceat(at, found.start[:-1]), np.maximum.reduceat(at, found.start[:-1])
+        at = sign(_whole(rows.values, own))[cells.member]
+        low, high = np.minimum.reduceat(at, cells.start[:-1]), np.maximum.reduceat(at, cells.start[:-1])
         if ((low < 0) & (high > 0)).any():
             return None
         on = np.flatnonzero(high > 0)
         for o, weights in enumerate(_integers(product * scale)):
-            rest[on, o] -= rows.forms_of(weights)[found.region[on]]
-    left = rest[np.unique(found.region, return_index=True)[1]]
-    if (rest != left[found.region]).any():
+            rest[on, o] -= rows.forms_of(weights)[cells.region[on]]
+    left = rest[np.unique(cells.region, return_index=True)[1]]
+    if (rest != left[cells.region]).any():
         return None
-    direct = _of_first_layer(rows, left)
-    holds = all((left[:, o] == rows.forms_of(own)).all() for o, own in enumerate(direct))
-    return direct / Fraction(scale) if holds else None
+    direct = _of_features(rows, left)
+    holds = direct is not None and all((left[:, o] == rows.forms_of(own)).all() for o, own in enumerate(direct))
+    return direct / Fraction(scale) if direct is not None and holds else None
 
 
-def _of_first_layer(rows: _Rows, left: _Rationals) -> _Rationals:
-    """``(A, B, d)`` from regions that differ in one form each."""
-    found = rows.found
-    number = {tuple(side): r for r, side in enumerate(found.sides.tolist())}
-    d = np.zeros((left.shape[1], len(found.forms)), dtype=object)
-    for i in range(len(found.forms)):
-        c = int(np.argmax(found.forms[i] != 0))
+def _of_features(rows: _Rows, left: _Rationals) -> _Rationals | None:
+    """The weights ``(A, B, d)`` of a rest on regions, from one of them and pairs that differ in one neuron."""
+    cells = rows.found.cells
+    number = {tuple(side): r for r, side in enumerate(cells.sides.tolist())}
+    some = {0}
+    for i in range(cells.sides.shape[1]):
         for side, r in number.items():
             other = number.get((*side[:i], not side[i], *side[i + 1 :])) if side[i] else None
             if other is not None:
-                d[:, i] = _over(left[r, :, c] - left[other, :, c], found.forms[i, c])
+                some |= {r, other}
                 break
-    return np.concatenate([left[0] - (d * rows.bits[0]).dot(found.forms), d], axis=1)
+    table = np.concatenate([np.concatenate([cells.features[r], left[r]]).T for r in sorted(some)])
+    count, outputs = cells.features.shape[1], left.shape[1]
+    solved = [solution(reduced_rows(table[:, [*range(count), count + o]])) for o in range(outputs)]
+    found = [one[0] for one in solved if one is not None]
+    return np.array(found, dtype=object) if len(found) == outputs else None
 
 
 # The network.
@@ -388,45 +492,156 @@ def _all(rows: _Rows, turned: NDArray[np.bool_], weights: list[_Rationals] | _Ra
 
 def _without_rest(
     rows: _Rows, turned: NDArray[np.bool_], u: list[_Rationals], free: list[_Rationals], direct: _Rationals
-) -> list[_Rationals] | None:
-    """Free weights with which turned neurons of the second layer leave nothing direct; None if none were found.
-
-    Let `w` be what may be added to `z_j`; it is 0 but for places where `z_j` has one sign, `S` = 0 or 1. Turned (t = 1)
-    or not (t = 0), the direct part changes by ``(t - S) v_j w``. Where no `w` matters, `t` solves equations of its own.
-    """
+) -> _Choice | None:
+    """Free weights with which turned neurons of the last layer leave nothing direct; None if none were found."""
     n, found = rows.dim, rows.found
     v = np.array([neuron.v for neuron in found.neurons], dtype=object).reshape(len(u), found.laws.shape[1])
     second, rest = _all(rows, turned, u), _all(rows, turned, direct)
-    steps: list[tuple[int, _Rationals, int]] = []
+    steps = _steps(rows, free)
+    moved = _all(rows, turned, steps.weights)
+    columns = np.array([i for i in range(rest.shape[1]) if i != n])
+    turns, moves = (
+        np.concatenate([(weights[:, o, None] * table[:, columns]).T for o in range(len(rest))])
+        for weights, table in ((v, second), (v[steps.owner], moved))
+    )
+    return _chosen(rows, u, steps, (turns, moves, -rest[:, columns].reshape(-1, 1)))
+
+
+def _for_readers(
+    rows: _Rows, turned: NDArray[np.bool_], u: list[_Rationals], free: list[_Rationals], after: _Rows
+) -> _Choice | None:
+    """Free weights with which neurons of the layer after this one read this one alone; None if none were found."""
+    n, made = rows.dim, _all(rows, turned, u)
+    steps = _steps(rows, free)
+    order = [*range(n), *range(n + 1, made.shape[1])]
+    at = np.argmax(made[:, order] != 0, axis=1)
+    each = np.arange(len(made))
+    scale = np.asarray(_over(after.forms[each, at], 1) / made[:, order][each, at])
+    moved = _all(rows, turned, steps.weights)[:, order] * scale[steps.owner][:, None]
+    found = _chosen(rows, u, steps, _conditions(after, steps, moved))
+    if found is not None or not steps.owner:
+        return found
+    for bits in _fewest_directions(after, steps, moved):
+        other = _moved(rows, u, steps, bits, *_past(after, steps, moved, bits))
+        if other is not None:
+            return other, bits
+    return None
+
+
+def _past(after: _Rows, steps: _Steps, moved: _Rationals, bits: NDArray[np.bool_]) -> tuple[_Rationals, _Rationals]:
+    """What steps satisfy, and what is left, if neurons may also read what the first of them need past the layer.
+
+    On directions that no free weight changes, each neuron settles its multiples of what those before it need.
+    """
+    n, forms = after.dim, after.forms
+    sense = np.where(steps.on, -1, 1).astype(object)
+    live = np.asarray(moved[bits[steps.owner] != steps.on])
+    needed: list[tuple[_Rationals, _Rationals]] = []
+    moves, rest = [], []
+    for one, basis in sorted(after.solutions, key=lambda pair: len(pair[1])):
+        unseen = (basis[:, n + 1 :] != 0).any(axis=0)
+        own = one[:n] + np.where(bits, one[n + 1 :], 0).dot(forms[:, :n])
+        move = (one[n + 1 :][steps.owner] * sense)[:, None] * moved
+        loose = np.concatenate([forms[unseen, :n], basis[:, :n]])
+        fixed = _complement(np.concatenate([loose, live]), n)
+        table = [[(base * q).sum() for base, _ in needed] + [(own * q).sum()] for q in fixed]
+        solved = solution(reduced_rows(np.array(table, dtype=object).reshape(len(fixed), len(needed) + 1)))
+        if solved is None:
+            needed.append((own, move))
+            continue
+        for factor, (base, step) in zip(solved[0], needed, strict=True):
+            own, move = own - factor * base, move - factor * step
+        for q in _complement(np.concatenate([loose, moved[unseen[steps.owner]]]), n):
+            moves.append(move.dot(q))
+            rest.append([-(own * q).sum()])
+    count = len(rest)
+    return np.array(moves, dtype=object).reshape(count, len(moved)), np.array(rest, dtype=object).reshape(count, 1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Steps:
+    """What may be added to neurons: whose it is, weights, and whether the neuron is positive where they matter.
+
+    Let `w` be 0 but for places where `z_j` has one sign, `S` = 0 or 1. Whether neuron `j` is turned (t = 1) or not
+    (t = 0), what it leaves to others changes by ``(t - S) w``.
+    """
+
+    owner: list[int]
+    weights: list[_Rationals]
+    on: NDArray[np.bool_]
+
+
+def _steps(rows: _Rows, free: list[_Rationals]) -> _Steps:
+    """Steps from the free weights of all neurons."""
+    owner, steps, on = [], [], []
     for j, basis in enumerate(free):
         places, side = rows.demands[j]
         for w in basis:
             signs = set(side[np.asarray(_whole(rows.values[places], w) != 0, dtype=bool)].tolist())
             if len(signs) == 1:
-                steps.append((j, w, int(signs.pop() > 0)))
-    if not steps:
+                owner.append(j)
+                steps.append(w)
+                on.append(signs.pop() > 0)
+    return _Steps(owner, steps, np.array(on, dtype=bool))
+
+
+def _chosen(rows: _Rows, u: list[_Rationals], steps: _Steps, conditions: _Conditions) -> _Choice | None:
+    """Weights with multiples of steps added such that turned neurons satisfy conditions; None if none were found.
+
+    Which neurons to turn and how far to go is one program with 0/1 unknowns, in floats; then steps are solved for.
+    """
+    turns, moves, rest = conditions
+    if not steps.owner or not len(rest):
         return None
-    moved = _all(rows, turned, [w for _, w, _ in steps])
-    columns = np.array([i for i in range(rest.shape[1]) if i != n])
-    seen = columns[(moved[:, columns] == 0).all(axis=0)]
-    conditions = [np.column_stack([(v[:, o, None] * second[:, seen]).T, -rest[o, seen]]) for o in range(len(rest))]
-    for bits in itertools.islice(_binaries(np.concatenate(conditions), len(u)), _TURNS):
-        live = [k for k, (j, _, on) in enumerate(steps) if bits[j] != on]
-        change = np.array([v[steps[k][0]] * (-1 if steps[k][2] else 1) for k in live], dtype=object)
-        left = rest + v[bits].T.dot(second[bits])
-        equations = [
-            np.column_stack([(change[:, o, None] * moved[live][:, columns]).T, -left[o, columns]])
-            if live
-            else -left[o, columns, None]
-            for o in range(len(rest))
-        ]
-        solved = solution(reduced_rows(np.concatenate(equations)))
-        if solved is None:
-            continue
-        step = _added(rows, u, [(steps[k][0], steps[k][1]) for k in live], solved)
-        if step is not None:
-            return step
-    return None
+    moves = moves * np.where(steps.on, -1, 1).astype(object)
+    bits = _program(rows, u, steps, (turns, moves, rest))
+    if bits is None:
+        return None
+    made = _moved(rows, u, steps, bits, moves, rest - turns[:, bits].sum(axis=1, keepdims=True))
+    return None if made is None else (made, bits)
+
+
+def _moved(
+    rows: _Rows, u: list[_Rationals], steps: _Steps, bits: NDArray[np.bool_], moves: _Rationals, left: _Rationals
+) -> list[_Rationals] | None:
+    """Weights with steps added that satisfy ``moves . steps = left``; None if none were found."""
+    live = np.flatnonzero(bits[steps.owner] != steps.on)
+    solved = solution(reduced_rows(np.concatenate([moves[:, live], left], axis=1)))
+    return None if solved is None else _added(rows, u, [(steps.owner[k], steps.weights[k]) for k in live], solved)
+
+
+def _program(rows: _Rows, u: list[_Rationals], found: _Steps, conditions: _Conditions) -> NDArray[np.bool_] | None:
+    """Which neurons to turn, so that steps of those whose side changes satisfy the conditions; floats propose."""
+    owner, steps, on = found.owner, found.weights, found.on
+    count = len(u)
+    turns, moves, rest = (to_float(part) for part in conditions)
+    unit = np.abs(moves).max(axis=0, initial=0)
+    unit[unit == 0] = 1.0
+    tables, ends = [np.concatenate([turns, moves / unit], axis=1)], [rest.ravel()]
+    low = [rest.ravel()]
+    for k, j in enumerate(owner):  # a step is 0 where the neuron is turned to its own side
+        for s in (1.0, -1.0):
+            row = np.zeros(count + len(owner))
+            row[count + k], row[j] = s, _FAR if on[k] else -_FAR
+            tables.append(row[None])
+            ends.append(np.array([_FAR if on[k] else 0.0]))
+            low.append(np.array([-np.inf]))
+    for j in sorted(set(owner)):
+        places, side = rows.demands[j]
+        own = [k for k, i in enumerate(owner) if i == j]
+        table = np.array([_whole_row(steps[k]) for k in own], dtype=object)
+        factor = np.array([Fraction(math.lcm(*(v.denominator for v in steps[k]))) for k in own])
+        value = to_float(rows.values[places].dot(table.T)) * side[:, None] / to_float(factor) / unit[own]
+        base = to_float(rows.values[places].dot(u[j])) * side
+        size = np.abs(value).max(axis=1)
+        some = size > 0
+        made = np.zeros((some.sum(), count + len(owner)))
+        made[:, [count + k for k in own]] = -value[some] / size[some, None]
+        tables.append(made)
+        ends.append(base[some] / size[some])
+        low.append(np.full(some.sum(), -np.inf))
+    rows_of = csr_array(np.concatenate(tables))
+    return feasible_choice(rows_of, np.concatenate(low), np.concatenate(ends), count, _FAR, _OPTIONS)
 
 
 def _added(
@@ -469,28 +684,28 @@ def _assembled(
     if bits is not None:
         rest = rest + v[bits].T.dot(second[bits])
         second[bits] = -second[bits]
-    forms = found.forms * np.where(turned, -1, 1).astype(object)[:, None]
-    table = AtomTable(n, box)
-    first = [table.relu(_form(form)) for form in forms]
-    outputs = [_sum(row, first) for row in rest]
+    inputs = found.laws.shape[2] - 1
+    table = AtomTable(inputs, box)
+    made_of: list[Form] = [{i: Fraction(1)} for i in range(inputs + 1)]
+    for forms in found.cells.layers[:-1]:
+        made_of = [*made_of[:-1], *(table.relu(_sum(form, made_of)) for form in forms), made_of[-1]]
+    made_of += [
+        table.relu(_sum(form, made_of)) for form in rows.forms * np.where(turned, -1, 1).astype(object)[:, None]
+    ]
+    outputs = [_sum(row, made_of) for row in rest]
     for row, weights in zip(second, v, strict=True):
-        made = table.relu(_sum(row, first))
+        made = table.relu(_sum(row, made_of))
         outputs = [combine(one, weight, made) for one, weight in zip(outputs, weights, strict=True)]
     lowering = lowered(table, outputs)
     assert lowering is not None
     return lowering.network()
 
 
-def _form(row: _Rationals) -> Form:
-    return {j: Fraction(x) for j, x in enumerate(row) if x}
-
-
-def _sum(row: _Rationals, first: list[Form]) -> Form:
-    """``a x + b + sum_i c_i s(h_i)`` for a row ``(a, b, c)``."""
-    n = len(row) - len(first)
-    total = _form(row[:n])
-    for factor, form in zip(row[n:], first, strict=True):
-        total = combine(total, factor, form)
+def _sum(row: _Rationals, forms: list[Form]) -> Form:
+    """A sum of forms with factors."""
+    total: Form = {}
+    for factor, form in zip(row, forms, strict=True):
+        total = combine(total, factor, form) if factor else total
     return total
 
 

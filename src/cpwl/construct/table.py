@@ -155,7 +155,7 @@ _ROWS = (
         "mirrored and odd functions: the smallest network of a part, behind a layer that folds the domain",
         partial(parts.plan_fold, partial(_of_part, "")),
     ),
-    Construction("layers", "pieces of a network with two hidden layers: these layers again", layers.plan, layers.least),
+    Construction("layers", "pieces of a network with hidden layers: these layers again", layers.plan, layers.least),
     Construction("gates", "linear in the pieces, any dimension", gates.plan, gates.least, gates.work, rank=1),
     Construction("columns", "Kuhn grids, any n: safe in float32, far terms are exactly 0", columns.plan),
     Construction(

@@ -1,6 +1,6 @@
 """One schedule of layers and carriers: forms over inputs and ReLUs of forms become a plain network of few neurons.
 
-Lattices hand over maxima and minima (`Value`), two hidden layers that were read off pieces hand over forms.
+Lattices hand over maxima and minima (`Value`), hidden layers that were read off pieces hand over forms.
 """
 
 from __future__ import annotations
