@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from cpwl.construct.analysis import Analysis
 from cpwl.construct.blocks.common import max_of_mins, outputs_together
 from cpwl.construct.blocks.schedule import Affine, Interval, Lowering, lower_values
-from cpwl.construct.lattice.separate import Formula, arrange, contenders, max_min_rows
+from cpwl.construct.lattice.separate import Formula, arrange, contenders, max_min_rows, total_cost
 from cpwl.construct.lattice.sides import Sides, find_sides
 from cpwl.construct.plan import Least, Plan
 from cpwl.construct.select import Candidate, measured_error, select
@@ -78,8 +78,15 @@ def shared_lattice(analysis: Analysis, orders: Sequence[Order] | None = None) ->
     leaves = sum(formulas[0].leaves for formulas in found)
     # Of float data the proof reads the first formula best.
     count = 1 if p.tol else max(1, min(_FORMULAS, _LARGE // leaves))
-    lowering, formulas = _smallest([formulas[:count] for formulas in found], laws, p.dim, analysis.box)
+    good = [_as_good(formulas, p.dim, max(own[0].depth for own in found)) for formulas in found]
+    lowering, formulas = _smallest([formulas[:count] for formulas in good], laws, p.dim, analysis.box)
     return SharedLattice(lowering.network(), formulas, sides)
+
+
+def _as_good(formulas: Sequence[Formula], inputs: int, layers: int) -> list[Formula]:
+    """The first formula, and those that cost no more in a network with that many layers."""
+    most = total_cost(formulas[0], inputs, layers)
+    return [f for f in formulas if f is formulas[0] or total_cost(f, inputs, layers) <= most]
 
 
 def _smallest(

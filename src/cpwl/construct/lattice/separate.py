@@ -28,7 +28,8 @@ from cpwl.construct.blocks.schedule import Affine, Extremum, Kind, Sum, Value
 
 _WORK = 4_000  # looks at components that all tries together may take, for each component
 _STARTS = 30  # formulas made from the top
-_FINISHED = 2  # of which these are improved
+_FINISHED = 2  # of which these share the work of improving
+_FURTHER = 6  # more that share a quarter of it: they may share more differences
 _PATIENCE = 20  # tries a leaf without success
 _SMALL = 100  # leaves of a part that is built again
 
@@ -77,10 +78,10 @@ def separate(above: NDArray[np.bool_], below: NDArray[np.bool_], inputs: int, *,
 def contenders(
     above: NDArray[np.bool_], below: NDArray[np.bool_], inputs: int, *, work: int | None = None
 ) -> list[Formula]:
-    """Formulas as `separate` finds them, the best one first, then others that are as good.
+    """Formulas as `separate` finds them, the best one first, then the others.
 
-    They may need different numbers of neurons all the same: which components are joined decides which differences of
-    them are shared.
+    Formulas that are as good may need different numbers of neurons all the same: which components are joined decides
+    which differences of them are shared. A deeper one costs no more where another output has as many layers.
     """
     work = _WORK * above.shape[1] if work is None else work
     game = _Game(above, below, Random(0))
@@ -90,13 +91,16 @@ def contenders(
         found.append(game.solve())
         if game.looks > work // 4:
             break
-    found.sort(key=lambda formula: _total(formula, inputs))
+    found.sort(key=lambda formula: total_cost(formula, inputs, 0))
     start, better = game.looks, []
     for k, formula in enumerate(found[:_FINISHED], 1):
         better.append(game.improve(formula, start + (work - start) * k // _FINISHED))
-    best = min(better, key=lambda formula: _total(formula, inputs))
-    others = [f for f in (*better, *found) if f is not best and _total(f, inputs) == _total(best, inputs)]
-    return [best, *{str(f): f for f in others}.values()]
+    every = [*better, *found]
+    start = game.looks
+    for k, formula in enumerate(found[_FINISHED : _FINISHED + _FURTHER], 1):
+        every.append(game.improve(formula, start + work * k // (4 * _FURTHER)))
+    best = min(every, key=lambda formula: total_cost(formula, inputs, 0))
+    return [best, *{str(f): f for f in every if f is not best}.values()]
 
 
 def max_min_rows(above: NDArray[np.bool_], below: NDArray[np.bool_]) -> list[NDArray[np.int64]]:
@@ -129,8 +133,9 @@ def _joined(kind: Kind, parts: list[Formula]) -> Formula:
     return _combine(kind, parts) if len(parts) > 1 else parts[0]
 
 
-def _total(formula: Formula, inputs: int) -> int:
-    return formula.cost + inputs * formula.depth
+def total_cost(formula: Formula, inputs: int, layers: int) -> int:
+    """Neurons of a formula in a network with at least that many layers, each of which carries the inputs."""
+    return formula.cost + inputs * max(formula.depth, layers)
 
 
 class _Game:
