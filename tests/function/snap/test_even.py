@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cpwl import CPWL, compile
-from cpwl.function.snap.even import even_coordinates
+from cpwl.function.snap.even import even_table
 from cpwl.function.snap.snap import undone
 
 
@@ -19,18 +19,19 @@ def table(axis, size, seed=0):
 @pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (-0.3, 0.4), (1e3, 1e3 + 1)])
 def test_linspace_becomes_even(count, low, high):
     """All steps are equal as rationals, and nothing moves by more than a few units in the last place."""
-    given = np.array([Fraction(x) for x in np.linspace(low, high, count).tolist()], dtype=object)
-    even = even_coordinates(given)
-    assert even is not None
-    assert len(set(np.diff(even))) == 1
-    assert max(abs(x - y) for x, y in zip(even, given, strict=True)) <= 8 * np.spacing(max(abs(low), abs(high)))
+    given = table(np.linspace(low, high, count), count)
+    parts, far = even_table(given)
+    axis = sorted({Fraction(x, w) for x, _, w in parts.mesh.corners.tolist()})
+    assert len(axis) == count
+    assert len(set(np.diff(axis))) == 1
+    assert far <= 8 * np.spacing(max(abs(low), abs(high)))
 
 
 def test_uneven_coordinates_stay():
     """Random numbers are on no lattice, and two places are no lattice."""
     rng = np.random.default_rng(0)
-    assert even_coordinates(np.array([Fraction(x) for x in rng.random(9).tolist()], dtype=object)) is None
-    assert even_coordinates(np.array([Fraction(0), Fraction(1)], dtype=object)) is None
+    assert even_table(table(np.sort(rng.random(9)), 9)) is None
+    assert even_table(table(np.array([0.1, 0.7]), 2)) is None
 
 
 def test_a_float_grid_compiles_to_what_the_even_grid_does():
