@@ -155,7 +155,7 @@ _WORK = 250.0  # see `Work`: some seconds
 _PATIENT = 8.0  # times that
 _CLIMBS = 20  # times that a network is fitted again where it was seen to be too far off, before it is proposed
 _NEAR = (0.05, 2000, 4), (0.02, 500, 8), (0.007, 200, 16), (0.0025, 200, 16)
-"""How far around, as a share of the box, of how many points with the largest errors, and how many points around each."""
+"""How far around as a share of the box, of how many points with the largest errors, and how many points around each."""
 _ASKED = 5  # networks of one size: each is nearer where the one before was too far off; then with more neurons
 _INPUTS = 3  # networks of more inputs have so many regions that their exact distance takes minutes
 _WEIGHTS = 600  # networks with more take minutes

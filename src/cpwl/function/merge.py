@@ -650,13 +650,12 @@ def _seen_by_corners(
         stack = hulls(polyhedra.take(number), own_spans)
     except Undecided:
         return None
-    row, inside = facets_by_corners(stack)
     own, piece = stack.polyhedra.owner, number[stack.piece]
     shift = polyhedra.start[piece] - stack.polyhedra.start[:-1]  # from rows of the stack to those of all pieces
     facets: dict[int, list[Facet]] = {int(i): [] for i in piece}
-    for r, place in zip(row.tolist(), inside, strict=True):
-        i = int(piece[own[r]])
-        facets[i].append(Facet(i, r + int(shift[own[r]]), fraction_array(place[:-1]) / place[-1]))
+    who, row, inside = facets_by_corners(stack)
+    for i, r, place in zip(number[who].tolist(), row.tolist(), inside, strict=True):
+        facets[i].append(Facet(i, int(polyhedra.start[i]) + r, fraction_array(place[:-1]) / place[-1]))
     twin = facet_twins(stack)
     paired = np.flatnonzero(twin >= 0)
     return facets, dict(zip((paired + shift[own[paired]]).tolist(), piece[twin[paired]].tolist(), strict=True))

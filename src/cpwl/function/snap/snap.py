@@ -143,8 +143,8 @@ def _snapped(p: CPWL, tol: float, even: bool) -> Snapped:
     if p.dim > 1 and (found.function is None or found.function.num_components > rough.num_components):
         # Only then: rows through the origin but for noise seem to be of another size, too.
         powers = uneven(p.polyhedra)
-        even = found if powers is None else _back(p, near(stretched(rough, powers), reason), powers)
-        found = min(found, even, key=lambda one: one.function.num_components if one.function is not None else np.inf)
+        other = found if powers is None else _back(p, near(stretched(rough, powers), reason), powers)
+        found = min(found, other, key=lambda one: one.function.num_components if one.function is not None else np.inf)
     return replace(found, jump=largest_jump(rough))
 
 
