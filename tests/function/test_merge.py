@@ -211,3 +211,29 @@ def test_corners_decide_where_exact_pieces_end(monkeypatch):
     middles = np.array([[i + 0.5, j + 0.5] for i in range(4) for j in range(4)])
     held = sum((middles @ body.A.T <= body.b).all(axis=1).astype(int) for body in q.polyhedra)
     assert held.reshape(4, 4).tolist() == [[int(i + j < 3) for j in range(4)] for i in range(4)]
+
+
+def test_a_union_that_contains_a_line_is_not_merged_further_than_it_is_convex():
+    """Three wedges of law -1, around two that bend, are cut across a line: no piece contains it, but unions do."""
+    u, w, t = (1, 0), (0, 1), (3, -1)  # forms over the plane; t = 3 u - w
+    pieces = {
+        ((w, 1, -1), (u, -1, -2)): (0, 0, -19),
+        ((w, 1, -1), (u, 1, 1)): (0, 0, -1),
+        ((w, 1, -1), (u, 1, 2), (u, -1, -1)): (-18, 0, 17),
+        ((u, -1, -2), (w, -1, -2)): (0, 0, -1),
+        ((w, -1, 1), (u, -1, -2), (w, 1, 2)): (0, 6, -13),
+        ((w, -1, 1), (u, 1, 2), (t, 1, 4)): (0, 0, -1),
+        ((w, -1, 1), (u, 1, 2), (t, -1, -4)): (-18, 6, 23),
+    }
+    into, across = np.array([[-1, 1, -2], [-2, 1, -3]]), np.array([1, 2, -2])
+    cut = [(rows, law, s) for rows, law in pieces.items() for s in (1, -1)]
+    p = CPWL.from_pieces(
+        [[*((np.array(form) * sense @ into).tolist() for form, sense, _ in rows), s * across] for rows, _, s in cut],
+        [[*(right for *_, right in rows), 0] for rows, _, _ in cut],
+        [np.array(law[:2]) @ into for _, law, _ in cut],
+        [law[2] for _, law, _ in cut],
+    )
+    q = p.merge()
+    assert p.doctor().healthy
+    assert q.doctor().healthy
+    assert q.num_pieces == len(pieces)

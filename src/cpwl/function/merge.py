@@ -216,7 +216,6 @@ class Merger:
         self.bodies, self.probe = bodies, probe
         places: NDArray[Any] = np.zeros((0, polyhedra.dim + 1), dtype=object) if spans is None else spans.places
         self.places, self.view = places, unit_view(places) if places.dtype == object else places
-        self.rank = 0 if spans is None else spans.rank  # so many rows, with the one at infinity, hold a place
         self.body_of = {i: i for i in bodies}
         self.next = len(polyhedra)
         self._points = {i: self._points_of(body) for i, body in bodies.items()}
@@ -434,7 +433,11 @@ class Merger:
         return np.column_stack([points, np.ones(len(points))])
 
     def _corners_of(self, bodies: list[Body], facets: dict[Key, Facet]) -> NDArray[np.int64] | None:
-        """What spans a union; places on fewer rows than there are dimensions are inside a face."""
+        """What spans a union; places on fewer rows than its rows have directions are inside a face.
+
+        A union of pieces without lines may contain lines, and then no corner: its least faces are on fewer rows. The
+        number of directions is taken rather too small, which keeps a place too many.
+        """
         every = [body.corners for body in bodies if body.corners is not None]
         if len(every) < len(bodies):
             return None
@@ -442,7 +445,8 @@ class Merger:
         rows = [f.row for f in facets.values()]
         A, b, x = self.polyhedra.A[rows], self.polyhedra.b[rows], self.view[corners]
         tight = np.abs(x[:, :-1] @ A.T - x[:, -1:] * b) <= 1e-9 * (np.abs(A).sum(axis=1) + np.abs(b))
-        return np.asarray(corners[tight.sum(axis=1) + (x[:, -1] == 0) >= self.rank])
+        directions = np.linalg.matrix_rank(A / np.abs(A).max(axis=1, keepdims=True), tol=1e-6) if rows else 0
+        return np.asarray(corners[tight.sum(axis=1) + (x[:, -1] == 0) >= directions])
 
 
 # Whole unions at once, by the normal form: no linear program, and no pair of pieces is looked at.
