@@ -229,6 +229,8 @@ class Claim(NamedTuple):
         there if it is so at all corners, along all rays, and along lines in either direction."""
         need(not region.corners, where, "corners decide for a simplex in any case")
         (law, d), worst = region.laws[self.o], Fraction(0)
+        if all(self.laws[m] == (law, d) for m in members):
+            return worst, where  # the law itself: there is nothing to compare
         places = piece_cone(region, len(law) - 1).generators()
         if not any(g[-1] for g in places):
             return worst, where  # no point is in it

@@ -716,3 +716,16 @@ def test_a_maximum_of_many_planes_is_proved_by_corners(tmp_path):
             assert verdict((other, *files[1:])) is None
         less = {"A": piece["A"][1:], "b": piece["b"][1:]}
         assert verdict((with_value(files[0], ("pieces", j), piece | less), *files[1:])) is None
+
+
+def test_an_affine_network_of_many_inputs():
+    """A law that is the network needs no corners: R^1500 has too many lines for the steps of the checker."""
+
+    def constant(n, value):
+        return CPWL.from_pieces([np.zeros((0, n))], [[]], [[0] * n], [value])
+
+    network, large = (Network([(np.zeros((1, n)), [3.0])]) for n in (2, 1500))
+    assert certify(constant(1500, 3), large).proved
+    proof = certify(constant(2, 3), network).document
+    with pytest.raises(Refused):
+        check(function_document(constant(2, 3 + Fraction(1, 10**30))), network_document(network), proof)
