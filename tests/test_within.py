@@ -11,9 +11,10 @@ import onnxruntime
 import pytest
 from scipy.optimize import linprog
 
-from cpwl import CPWL, InputError, LimitError, certify, compile, distance, write
+from cpwl import CPWL, InputError, LimitError, Network, certify, compile, distance, extract, proposals, write
 from cpwl.cli.app import run_command
 from cpwl.documents.write import function_document, network_document
+from cpwl.errors import ConstructionError
 from cpwl.function import coarser
 from cpwl.function.algebra.arithmetic import pieces_of
 from cpwl.function.coarser import tolerances
@@ -355,3 +356,34 @@ def test_programs_of_grids_and_arrays_agree():
     for x, error in (dense, sparse):
         assert error == pytest.approx(slow.fun, rel=1e-9)
         assert np.abs(rows @ x - values[:, 0]).max() == pytest.approx(error, rel=1e-6)
+
+
+def test_a_symmetric_function_has_a_formula_behind_a_fold(monkeypatch):
+    """An even function: the formula of one half behind a fold is within the tolerance, with fewer neurons."""
+    half = CPWL.from_grid([range(4), range(4)], np.random.default_rng(2).integers(0, 8, (4, 4)).tolist())
+    front = Network([([[1, 0], [-1, 0], [0, 1]], [0, 0, 0]), ([[1, 1, 0], [0, 0, 1]], [0, 0])])
+    p = extract(compile(half).network @ front, box=([-3, 0], [3, 3]))
+    allowed, task = tolerances(p, "10%"), Task(compile(p, construction="lattice").network, [], False, compile)
+    folded = [one.made for one in proposals.formulas(p, allowed, task)]
+    monkeypatch.setattr(proposals, "folds", _without_symmetry)
+    plain = [one.made for one in proposals.formulas(p, allowed, task)]
+    assert all(distance(p, network).largest <= allowed[0] for network in folded)
+    assert 3 * folded[0].sizes.neurons < 2 * min([one.sizes.neurons for one in plain], default=task.most)
+
+
+def _without_symmetry(_):
+    raise ConstructionError("none")
+
+
+def test_formulas_have_short_numbers_where_the_domain_is_bounded():
+    """Weights are rounded, which distance and proof include; on R^n the laws are kept, as no rounding is near."""
+    p = CPWL.from_grid([range(4), range(3)], np.random.default_rng(0).integers(0, 8, (4, 3)) * Fraction(1, 7))
+    ramps = CPWL.from_breakpoints([0, 1, 2], [0, Fraction(1, 7), 1], left_slope=Fraction(-1, 3), right_slope=2)
+    for function, short in ((p, True), (ramps, False)):
+        task = Task(compile(function, construction="paper").network, [], False, compile)
+        found = list(proposals.formulas(function, [Fraction(1, 5)], task))
+        assert found
+        for one in found:
+            weights = [w for weight, _ in exact_layers(one.made) for w in weight.toarray().ravel()]
+            assert all(w.denominator.bit_count() == 1 for w in weights) == short
+            assert distance(function, one.made).largest < np.inf

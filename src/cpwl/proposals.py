@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from cpwl.construct.analysis import Analysis
 from cpwl.construct.lattice.plan import shared_lattice
 from cpwl.construct.lattice.sides import relaxed
+from cpwl.construct.parts import Fold, folds
 from cpwl.errors import ConstructionError, InputError, LimitError, SolverError
 from cpwl.function import CPWL, coarser
 from cpwl.function.algebra.arithmetic import exactly
@@ -113,12 +114,29 @@ def _grid_neurons(shape: tuple[int, ...], breaks: tuple[int, ...]) -> float:
 
 
 def formulas(p: CPWL, tolerance: Sequence[Fraction], task: Task) -> Iterator[Proposal[Network]]:
-    """Maxima and minima of some of the components, found with a tolerance (`relaxed`)."""
+    """Maxima and minima of some of the components, found with a tolerance (`relaxed`): of the function, and of a part
+    behind a fold, which makes no error larger (each output of a fold changes by at most what that of the part does)."""
     whole = exactly(p)
     if whole.num_pieces * whole.num_components > _COMPARISONS:
         return
-    analysis = Analysis(whole)
-    known: dict[bytes, Network] = {}
+    found = list(_formulas(whole, tolerance, task.most, lambda network: network))
+    for fold in _folds(whole):
+        found += _formulas(fold.function, tolerance, task.most, fold.network)
+    limit = np.array([float(e) for e in tolerance])
+    sample = Sample.of(p, _POINTS, limit)  # corners of pieces are not enough: formulas bend inside of them
+    seen = coarser.corners_of(whole) if sample is None else (sample.points, sample.values)
+    for network in sorted(found, key=lambda network: network.sizes.neurons):
+        if network.sizes.neurons < task.most and _seen_within(network, seen, limit):
+            # On a bounded domain short numbers cost little, and make distances and proofs several times as fast.
+            short = None if sample is None else with_short_numbers(network.layers)
+            yield Proposal("formula", network if short is None or not _seen_within(short, seen, limit) else short)
+
+
+def _formulas(
+    p: CPWL, tolerance: Sequence[Fraction], most: int, whole: Callable[[Network], Network]
+) -> Iterator[Network]:
+    """The networks of all tables of components, until one is too large; `whole` makes them networks of all inputs."""
+    analysis, known = Analysis(p), set[bytes]()
     for factor in _FACTORS:
         orders = relaxed(analysis, [e * factor for e in tolerance])
         if orders is None:
@@ -126,20 +144,21 @@ def formulas(p: CPWL, tolerance: Sequence[Fraction], task: Task) -> Iterator[Pro
         key = b"".join(np.packbits(table).tobytes() for order in orders for table in (order.above, order.below))
         if key in known:
             continue
+        known.add(key)
         try:
-            known[key] = shared_lattice(analysis, orders).network
+            network = whole(shared_lattice(analysis, orders).network)
         except (ConstructionError, InputError, LimitError):
             continue
-        if known[key].sizes.neurons >= task.most:  # a smaller tolerance makes a larger network
-            break
-    limit = np.array([float(e) for e in tolerance])
-    sample = Sample.of(p, _POINTS, limit)  # corners of pieces are not enough: formulas bend inside of them
-    seen = coarser.corners_of(whole) if sample is None else (sample.points, sample.values)
-    for network in sorted(known.values(), key=lambda network: network.sizes.neurons):
-        if network.sizes.neurons < task.most and _seen_within(network, seen, limit):
-            # On a bounded domain short numbers cost little, and make distances and proofs several times as fast.
-            short = None if sample is None else with_short_numbers(network.layers)
-            yield Proposal("formula", network if short is None or not _seen_within(short, seen, limit) else short)
+        yield network
+        if network.sizes.neurons >= most:  # a smaller tolerance makes a larger network
+            return
+
+
+def _folds(p: CPWL) -> tuple[Fold, ...]:
+    try:
+        return folds(p)
+    except ConstructionError:
+        return ()
 
 
 def _seen_within(network: Network, seen: tuple[NDArray[np.float64], NDArray[np.float64]], limit: Any) -> bool:
@@ -155,7 +174,7 @@ _WORK = 250.0  # see `Work`: some seconds
 _PATIENT = 8.0  # times that
 _CLIMBS = 20  # times that a network is fitted again where it was seen to be too far off, before it is proposed
 _NEAR = (0.05, 2000, 4), (0.02, 500, 8), (0.007, 200, 16), (0.0025, 200, 16)
-"""How far around as a share of the box, of how many points with the largest errors, and how many points around each."""
+"""How far around, as a share of the box, of how many points with the largest errors, and how many around each."""
 _ASKED = 5  # networks of one size: each is nearer where the one before was too far off; then with more neurons
 _INPUTS = 3  # networks of more inputs have so many regions that their exact distance takes minutes
 _WEIGHTS = 600  # networks with more take minutes

@@ -413,7 +413,8 @@ class _Work:
         limit = _CELLS * (p.num_pieces + 250)
         found = cells_on(network, body, limit if most is None else min(limit, most))
         if found is None:
-            if seen is None and self.domain is None and _is_certified(p, network, self.executor):
+            differs = seen is not None or find_difference(self.a, self.b, self.domain, self.inside) is not None
+            if not differs and self.domain is None and _is_certified(p, network, self.executor):
                 how = f"proved on {counted(p.num_pieces, 'piece')} by a certificate"
                 return Compared(p.num_pieces, None, True, None if is_whole(p) else _hole_in(p, body)), how
             compared, how = self._on_pieces(p, network, range(p.num_pieces), most, seen)
