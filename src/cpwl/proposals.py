@@ -70,6 +70,8 @@ Source = Callable[[CPWL, Sequence[Fraction], Task], Iterator[Proposal[CPWL] | Pr
 
 _FACTORS = (3, 2, Fraction(3, 2), Fraction(5, 4), 1)
 """Times the tolerance, for tables of components: a formula stays nearer than they promise, often by half."""
+_BITS = 20, 32  # of the weights of a formula on a bounded domain
+_NEARLY = 1 + 1e-6  # times the tolerance, for rounding
 _COMPARISONS = 2_000_000  # pieces times components: beyond, a formula takes minutes to find
 
 
@@ -124,12 +126,27 @@ def formulas(p: CPWL, tolerance: Sequence[Fraction], task: Task) -> Iterator[Pro
         found += _formulas(fold.function, tolerance, task.most, fold.network)
     limit = np.array([float(e) for e in tolerance])
     sample = Sample.of(p, _POINTS, limit)  # corners of pieces are not enough: formulas bend inside of them
-    seen = coarser.corners_of(whole) if sample is None else (sample.points, sample.values)
     for network in sorted(found, key=lambda network: network.sizes.neurons):
-        if network.sizes.neurons < task.most and _seen_within(network, seen, limit):
-            # On a bounded domain short numbers cost little, and make distances and proofs several times as fast.
-            short = None if sample is None else with_short_numbers(network.layers)
-            yield Proposal("formula", network if short is None or not _seen_within(short, seen, limit) else short)
+        if network.sizes.neurons >= task.most:
+            return
+        if sample is None:
+            points, values = coarser.corners_of(whole)
+            if (np.abs(network(points) - values) <= limit * _NEARLY).all():
+                yield Proposal("formula", network)
+            continue
+        # On a bounded domain short numbers cost little, and make distances and proofs several times as fast.
+        short = (with_short_numbers(network.layers, bits) for bits in _BITS)
+        shown = next((one for one in (*short, network) if _seen_within(one, p, sample)), None)
+        if shown is not None:
+            yield Proposal("formula", shown)
+
+
+def _seen_within(network: Network, p: CPWL, sample: Sample) -> bool:
+    """Whether no point of a sample, and none found by climbing from there, shows the network too far off."""
+    layers = sample.layers(network)
+    if errors(layers, sample.place, sample.goal).max() > _NEARLY:
+        return False
+    return _climbed(p, sample, layers, _NEARLY) is None
 
 
 def _formulas(
@@ -159,12 +176,6 @@ def _folds(p: CPWL) -> tuple[Fold, ...]:
         return folds(p)
     except ConstructionError:
         return ()
-
-
-def _seen_within(network: Network, seen: tuple[NDArray[np.float64], NDArray[np.float64]], limit: Any) -> bool:
-    """Whether a network is near enough to values at points, up to rounding."""
-    off = np.abs(network(seen[0]) - seen[1])
-    return bool((off <= limit * (1 + 1e-6)).all())
 
 
 # Fitted networks: at first hinges, or what torch has trained; then neurons are taken out one after the other.
@@ -221,7 +232,7 @@ def _without_some(p: CPWL, sample: Sample, layers: Layers, name: str, task: Task
         sample, start = sample.plus(p, np.clip(points, sample.low, sample.high)), len(task.missed)
 
 
-def _climbed(p: CPWL, sample: Sample, layers: Layers) -> Sample | None:
+def _climbed(p: CPWL, sample: Sample, layers: Layers, limit: float = SAFE) -> Sample | None:
     """With points where the network is too far off, found by chance near those where it is farthest off; None if there
     are none."""
     chance, seen, size = np.random.default_rng(len(sample.points)), sample, len(sample.points)
@@ -230,7 +241,7 @@ def _climbed(p: CPWL, sample: Sample, layers: Layers) -> Sample | None:
         near = seen.points[np.repeat(top, each)]
         step = radius * (sample.high - sample.low) * chance.normal(size=near.shape)
         seen = seen.plus(p, np.clip(near + step, sample.low, sample.high))
-    far = np.flatnonzero(errors(layers, seen.place, seen.goal) > SAFE)
+    far = np.flatnonzero(errors(layers, seen.place, seen.goal) > limit)
     if not len(far[far >= size]):
         return None
     kept = np.concatenate([np.arange(size), far[far >= size]])

@@ -111,16 +111,16 @@ class Sample:
         return with_short_numbers(found)
 
 
-def with_short_numbers(layers: Any) -> Network:
+def with_short_numbers(layers: Any, bits: int = _BITS) -> Network:
     """The network with its weights rounded to short numbers, which are meant."""
     dense = [(weight if isinstance(weight, np.ndarray) else weight.toarray(), bias) for weight, bias in layers]
-    short = Network([(_short(weight), _short(bias)) for weight, bias in dense])
+    short = Network([(_short(weight, bits), _short(bias, bits)) for weight, bias in dense])
     return assemble(short.layers, exact_layers(short))
 
 
-def _short(x: Floats) -> Floats:
+def _short(x: Floats, bits: int) -> Floats:
     fraction, exponent = np.frexp(x)
-    return np.asarray(np.ldexp(np.round(fraction * 2**_BITS), exponent - _BITS))
+    return np.asarray(np.ldexp(np.round(fraction * 2.0**bits), exponent - bits))
 
 
 class Work:
