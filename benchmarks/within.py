@@ -1,12 +1,13 @@
 """Neurons against the error that is allowed everywhere: `cpwl.tradeoff` on a curve, tables, maps, laws and a network.
 
     python benchmarks/within.py [NAME ...] [--cases FOLDER] [--no-certify] [--train] [--save FILE]
-    python benchmarks/within.py [NAME ..] --fit FILE [--seeds 24] [--steps 12000]   trained networks of these sizes
+    python benchmarks/within.py [NAME ..] --fit FILE [--seeds 24] [--steps 12000] [--up-to NEURONS]   trained networks
     python benchmarks/within.py --figure FILE     docs/within.svg from FILE
 
 One line for each function: the neurons of the smallest network found for each error, relative to the range. Every
 distance is exact. Each network is proved, too, and the stand-alone checker decides: `*`. `--cases` adds the control
-laws of a folder. `--save` keeps all rows in a JSON file, beside what is there. See docs/howto/within.md.
+laws of a folder. `--save` keeps all rows in a JSON file, beside what is there. `--fit` trains networks of the sizes in
+that file. See docs/howto/within.md.
 """
 
 from __future__ import annotations
@@ -192,6 +193,7 @@ def main() -> None:
     parser.add_argument("--fit", type=Path, metavar="FILE")
     parser.add_argument("--seeds", type=int, default=24)
     parser.add_argument("--steps", type=int, default=12_000)
+    parser.add_argument("--up-to", type=int, metavar="NEURONS")
     parser.add_argument("--figure", type=Path, metavar="FILE")
     given = parser.parse_args()
     warnings.simplefilter("ignore", cpwl.CpwlWarning)
@@ -207,6 +209,7 @@ def main() -> None:
         for name in chosen:
             if name in saved:
                 sizes = sorted({row["neurons"] for row in saved[name]["rows"]})
+                sizes = [size for size in sizes if given.up_to is None or size <= given.up_to]
                 found = fit(name, cases[name], sizes, given.seeds, given.steps)
                 kept(given.fit, name, trained=found, seeds=given.seeds, steps=given.steps)
         return
