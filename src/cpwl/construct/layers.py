@@ -36,7 +36,7 @@ from cpwl.exact.integers import sign
 from cpwl.exact.rational import reduced_rows, solution, to_float
 from cpwl.function import CPWL
 from cpwl.function.domain import box_around
-from cpwl.function.layers import MOST_PIECES, Layered, find_layers, next_layer, sure_forms
+from cpwl.function.layers import MOST_PIECES, Layered, consistent, find_layers, next_layer, sure_forms
 from cpwl.geometry.bodies import stacked
 from cpwl.geometry.probe import Probe
 from cpwl.network import Network
@@ -46,6 +46,8 @@ _BITS = 14  # free signs of which all choices are tried
 _FAR = 100.0  # steps of free weights, as multiples of what matters, within which a program looks for them
 _OPTIONS = {"mip_max_nodes": 2_000, "mip_feasibility_tolerance": 1e-9, "primal_feasibility_tolerance": 1e-9}
 _CHOICES = 1 << 10  # choices of signs of which the directions of affine terms are counted
+_ROOM = 1e-9  # how far equations may be off for pieces of floats, relative to their numbers
+_NEAR = 1e-6  # of the range of float data: how far a network for it may be off
 _TRIES = 6  # choices of signs that are carried through
 
 _FREE = 16  # weights of a neuron that nothing settles: more are those of no network, and their programs take minutes
@@ -66,10 +68,29 @@ def plan(analysis: Analysis) -> Plan:
     """
     exact = analysis.exact
     small = exact.essential.function
-    network = _smallest(small)
-    if small is not exact.function:
-        network = lifted(exact.function, exact.divided.coordinates, network)
-    return Plan.of("layers", network, analysis.sample.points)
+    # The exact function near pieces of floats bends where a network does, by other weights: room for these.
+    found, reasons = [], []
+    for room in (0.0, _ROOM) if analysis.function.tol else (0.0,):
+        try:
+            network = _smallest(small, room)
+            if small is not exact.function:
+                network = lifted(exact.function, exact.divided.coordinates, network)
+            if room and not _is_near(network, analysis):
+                raise ConstructionError("the network that bends near this data is not near it")
+            found.append(network)
+        except ConstructionError as error:
+            reasons.append(error)
+    if not found:
+        raise reasons[0]
+    best = min(found, key=lambda made: made.sizes.neurons)
+    return Plan.of("layers", best, analysis.sample.points)
+
+
+def _is_near(network: Network, analysis: Analysis) -> bool:
+    """Whether a network has the values of a function at sample points, as floats see it."""
+    cloud = analysis.sample
+    off = np.abs(network(cloud.points) - analysis.function(cloud.points))
+    return bool(np.nanmax(off, initial=0.0) <= _NEAR * cloud.range)
 
 
 def least(analysis: Analysis) -> Least | None:
@@ -86,9 +107,9 @@ def least(analysis: Analysis) -> Least | None:
     return Least(count + 1, f"{count} hyperplanes with two different jumps are in its first layer", 3)
 
 
-def _smallest(p: CPWL) -> Network:
-    """The smallest network of the first layers that are those of one."""
-    for found in find_layers(p):
+def _smallest(p: CPWL, room: float = 0.0) -> Network:
+    """The smallest network of the first layers that are those of one; with `room`, of one that is near."""
+    for found in find_layers(p, room):
         made = min(
             _networks(found, box_around(p)), key=lambda made: (made.sizes.neurons, made.sizes.nonzeros), default=None
         )
@@ -174,6 +195,28 @@ class _Rows:
         """``(regions, n + 1)``: the affine function that a neuron with these integer weights is on each region."""
         return np.asarray(np.tensordot(u, self.found.cells.features, axes=(0, 1)))
 
+    def signs(self, places: Any, u: _Rationals) -> NDArray[np.int64]:
+        """The sign of a neuron at some places; 0 where there is room for it."""
+        at, whole = self.values[places], _whole_row(u)
+        value = at.dot(whole)
+        if not self.found.room:
+            return sign(value)
+        return np.asarray(np.where(np.abs(value) <= self.margin(at, whole), 0, sign(value)), dtype=np.int64)
+
+    def margin(self, values: _Rationals, whole: _Rationals) -> _Rationals:
+        """What a neuron with integer weights may be off at places, as integers."""
+        return np.asarray(np.abs(values).dot(np.abs(whole)) // int(1 / self.found.room))
+
+    @cached_property
+    def sizes(self) -> _Rationals:
+        """The size of each feature: weights times these are all of one size."""
+        return np.asarray(np.maximum(np.abs(self.found.cells.features).max(axis=(0, 2)), 1))
+
+    @property
+    def units(self) -> _Rationals:
+        """The same where equations may be off; 1 where they may not."""
+        return self.sizes if self.found.room else np.ones(len(self.sizes), dtype=np.int64).astype(object)
+
     @cached_property
     def touching(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Pairs of a region and a place of one of its cells, each once."""
@@ -196,7 +239,7 @@ class _Rows:
             known &= (np.tensordot(_whole_row(w), features, axes=(0, 1)) == 0).all(axis=1)
         at = np.zeros(len(self.values), dtype=np.int64)
         seen = np.unique(places[known[regions]])
-        at[seen] = sign(_whole(self.values[seen], one))
+        at[seen] = self.signs(seen, one)
         side = np.zeros(len(known), dtype=np.int64)
         while True:
             total = np.zeros(len(known), dtype=np.int64)
@@ -231,7 +274,7 @@ def _turnings(rows: _Rows) -> Iterator[NDArray[np.bool_]]:
     turns, _, rest = _conditions(rows, *nothing)
     table = np.concatenate([turns, rest], axis=1)
     yielded = 0
-    for bits in _binaries(table, k):
+    for bits in _binaries(table, k, rows.found.room):
         yield bits
         yielded += 1
         if yielded == _TRIES:
@@ -329,8 +372,18 @@ def _complement(vectors: _Rationals, n: int) -> _Rationals:
     return found[1]
 
 
-def _binaries(rows: _Rationals, count: int) -> Iterator[NDArray[np.bool_]]:
-    """Solutions in 0 and 1 of ``rows[:, :-1] x = rows[:, -1]``; of very many free bits only some are tried."""
+def _binaries(rows: _Rationals, count: int, room: float) -> Iterator[NDArray[np.bool_]]:
+    """Solutions in 0 and 1 of ``rows[:, :-1] x = rows[:, -1]``; of very many free bits only some are tried.
+
+    With room, at most one solution, which need not be exact.
+    """
+    if room:
+        scaled = to_float(rows)
+        scaled /= max(np.abs(scaled).max(initial=0), 1e-300)
+        ends = scaled[:, -1] - 10 * room, scaled[:, -1] + 10 * room
+        found = feasible_choice(csr_array(scaled[:, :-1]), *ends, count, 1.0, _OPTIONS)
+        yield from [] if found is None else [found]
+        return
     reduced = reduced_rows(rows)
     if len(reduced) and not reduced[-1, :-1].any():
         return
@@ -390,18 +443,44 @@ def _affine(rows: _Rows, turned: NDArray[np.bool_], u: _Rationals) -> _Rationals
 
 def _signed(rows: _Rows, j: int, conditions: _Rationals) -> tuple[_Rationals, _Rationals] | None:
     """Weights of a neuron that satisfy more equations and have its signs at all places, and what may be added."""
-    solved = solution(reduced_rows(np.concatenate([rows.found.neurons[j].equations, conditions])))
+    neuron, room = rows.found.neurons[j], rows.found.room
+    solved = _solved(neuron.hinges if room else neuron.equations, conditions, room)
     if solved is None:
         return None
     (one, basis), (places, side) = solved, rows.demands[j]
-    if (_whole(rows.values[places], one) * side >= 0).all():
+    if (rows.signs(places, one) * side >= 0).all():
         return one, basis
-    if len(basis) > _FREE:
+    if not 0 < len(basis) <= _FREE:
         return None
+    basis = np.array([w / Fraction(2) ** _exponent(w * rows.sizes) for w in basis], dtype=object)  # of the size of z
     scale = math.lcm(*(v.denominator for v in one), *(v.denominator for v in basis.ravel()))
     table = _integers(np.concatenate([one[None], basis]) * scale)
-    y = _nonnegative(rows.values[places].dot(table.T) * side.astype(object)[:, None])
+    value = rows.values[places].dot(table.T) * side.astype(object)[:, None]
+    if rows.found.room:
+        value[:, 0] += rows.margin(rows.values[places], table[0])
+    y = _nonnegative(value)
     return None if y is None else (np.asarray(one + y.dot(basis)), basis)
+
+
+def _exponent(values: _Rationals) -> int:
+    """The power of two that the largest value is about as large as."""
+    largest = max(abs(v) for v in values)
+    return int(largest.numerator.bit_length() - largest.denominator.bit_length())
+
+
+def _solved(
+    rows: _Rationals, conditions: _Rationals, room: float, size: float = 0.0
+) -> tuple[_Rationals, _Rationals] | None:
+    """One solution of equations that may be off, and of conditions that may not, and what may be added to it."""
+    exact = solution(reduced_rows(np.concatenate([rows, conditions])))
+    start = solution(reduced_rows(conditions)) if exact is None and room else None
+    if start is None:
+        return exact
+    one, basis = start
+    table = np.column_stack([rows[:, :-1].dot(basis.T), rows[:, -1] - rows[:, :-1].dot(one)])
+    fitted = consistent(table, room, size)
+    found = None if fitted is None else solution(fitted)
+    return None if found is None else (one + found[0].dot(basis), found[1].dot(basis))
 
 
 def _nonnegative(value: _Rationals) -> _Rationals | None:
@@ -447,7 +526,7 @@ def _direct(rows: _Rows, u: list[_Rationals]) -> _Rationals | None:
     scale = math.lcm(*(v.denominator for block in (laws, *products) for v in block.ravel()))
     rest = _integers(laws * scale)
     for own, product in zip(u, products, strict=True):
-        at = sign(_whole(rows.values, own))[cells.member]
+        at = rows.signs(slice(None), own)[cells.member]
         low, high = np.minimum.reduceat(at, cells.start[:-1]), np.maximum.reduceat(at, cells.start[:-1])
         if ((low < 0) & (high > 0)).any():
             return None
@@ -455,11 +534,28 @@ def _direct(rows: _Rows, u: list[_Rationals]) -> _Rationals | None:
         for o, weights in enumerate(_integers(product * scale)):
             rest[on, o] -= rows.forms_of(weights)[cells.region[on]]
     left = rest[np.unique(cells.region, return_index=True)[1]]
+    if rows.found.room:
+        return _near_direct(rows, rest / Fraction(scale))
     if (rest != left[cells.region]).any():
         return None
     direct = _of_features(rows, left)
     holds = direct is not None and all((left[:, o] == rows.forms_of(own)).all() for o, own in enumerate(direct))
     return direct / Fraction(scale) if direct is not None and holds else None
+
+
+def _near_direct(rows: _Rows, rest: _Rationals) -> _Rationals | None:
+    """The weights ``(A, B, d)`` of each output that the rest on cells has by least squares; None if it is not near."""
+    cells, found = rows.found.cells, []
+    for own in np.swapaxes(rest, 0, 1):
+        table = np.concatenate(
+            [np.concatenate([cells.features[r], left[None]]).T for r, left in zip(cells.region, own, strict=True)]
+        )
+        fitted = consistent(table, rows.found.room)
+        solved = None if fitted is None else solution(fitted)
+        if solved is None:
+            return None
+        found.append(solved[0])
+    return np.array(found, dtype=object)
 
 
 def _of_features(rows: _Rows, left: _Rationals) -> _Rationals | None:
@@ -500,6 +596,7 @@ def _without_rest(
     steps = _steps(rows, free)
     moved = _all(rows, turned, steps.weights)
     columns = np.array([i for i in range(rest.shape[1]) if i != n])
+    second, rest, moved = (table * rows.units for table in (second, rest, moved))
     turns, moves = (
         np.concatenate([(weights[:, o, None] * table[:, columns]).T for o in range(len(rest))])
         for weights, table in ((v, second), (v[steps.owner], moved))
@@ -594,6 +691,9 @@ def _chosen(rows: _Rows, u: list[_Rationals], steps: _Steps, conditions: _Condit
     if not steps.owner or not len(rest):
         return None
     moves = moves * np.where(steps.on, -1, 1).astype(object)
+    if rows.found.room:
+        size = max(abs(v) for part in conditions for v in part.ravel()) or 1
+        turns, moves, rest = turns / size, moves / size, rest / size
     bits = _program(rows, u, steps, (turns, moves, rest))
     if bits is None:
         return None
@@ -606,7 +706,8 @@ def _moved(
 ) -> list[_Rationals] | None:
     """Weights with steps added that satisfy ``moves . steps = left``; None if none were found."""
     live = np.flatnonzero(bits[steps.owner] != steps.on)
-    solved = solution(reduced_rows(np.concatenate([moves[:, live], left], axis=1)))
+    table = np.concatenate([moves[:, live], left], axis=1)
+    solved = _solved(table, table[:0], rows.found.room, 1.0)
     return None if solved is None else _added(rows, u, [(steps.owner[k], steps.weights[k]) for k in live], solved)
 
 
@@ -677,12 +778,17 @@ def _assembled(
     v = np.array([neuron.v for neuron in found.neurons], dtype=object).reshape(len(u), found.laws.shape[1])
     second, rest = _all(rows, turned, u), _all(rows, turned, direct)
     columns = [i for i in range(rest.shape[1]) if i != n]
+    unit = rows.units[columns]
     conditions = np.concatenate(
-        [np.column_stack([(v[:, o, None] * second[:, columns]).T, -rest[o, columns]]) for o in range(len(rest))]
+        [
+            np.column_stack([(v[:, o, None] * second[:, columns] * unit).T, -rest[o, columns] * unit])
+            for o in range(len(rest))
+        ]
     )
-    bits = next(_binaries(conditions, len(u)), None) if len(u) else None
+    bits = next(_binaries(conditions, len(u), found.room), None) if len(u) else None
     if bits is not None:
         rest = rest + v[bits].T.dot(second[bits])
+        rest[:, columns] = 0
         second[bits] = -second[bits]
     inputs = found.laws.shape[2] - 1
     table = AtomTable(inputs, box)

@@ -38,7 +38,7 @@ from numpy.typing import NDArray
 
 from cpwl.errors import ConstructionError, LimitError
 from cpwl.exact.integers import integer_rows, number_rows, primitive, signs_at
-from cpwl.exact.rational import pivots, reduced_rows, residues
+from cpwl.exact.rational import pivots, reduced_rows, residues, to_float
 from cpwl.function.cpwl import CPWL
 from cpwl.function.merge import merge
 from cpwl.function.sums import Graph, graph_of
@@ -51,6 +51,7 @@ _PRIME = 2**61 - 1
 MOST_PIECES = 10_000  # pieces beyond which nothing is looked for
 _CELLS = 4  # cells a piece, and 200 more, into which the first layer may cut the pieces
 _INPUTS = 5  # beyond, cutting a piece with many facets hardly leaves cells with few corners
+_INDEPENDENT = 1e-11  # of the largest singular value: smaller ones of equations in floats are 0
 _SOME = 12  # bends that are looked at first
 _CLASSES = 600  # sets of hinges that are compared with each other
 _ENDS = "a bend ends where no hyperplane of a first layer is"
@@ -70,6 +71,8 @@ class Neuron:
     """``(m,)`` rationals."""
     equations: NDArray[np.object_]
     """Reduced rows over ``(a, b, c, right-hand side)``."""
+    hinges: NDArray[np.object_]
+    """The rows before they were reduced: coefficients of affine functions."""
 
 
 @dataclass(frozen=True, eq=False)  # without slots: `cached_property` keeps its values in the instance's dictionary
@@ -160,14 +163,19 @@ class Layered:
     last: bool
     laws: NDArray[np.object_]
     """``(pieces, m, n + 1)`` rationals."""
+    room: float
+    """How far equations may be off."""
 
 
-def find_layers(p: CPWL) -> Iterator[Layered]:
+def find_layers(p: CPWL, room: float = 0.0) -> Iterator[Layered]:
     """First layers that an exact function may have, the most likely ones first; `ConstructionError` if there are none.
 
     Pieces are taken as they are, and if some have no bend between them, also merged. There a hyperplane without a bend
     beside facets with one may be a neuron that is not read, or just where pieces were cut. Two hidden layers are looked
     for before more.
+
+    With some `room`, relative to the numbers of an equation, weights need not satisfy it exactly: `p` is an exact
+    function near float data, whose bends lie as those of a network, with two hidden layers.
     """
     if p.dim < 2:
         raise ConstructionError(
@@ -176,7 +184,7 @@ def find_layers(p: CPWL) -> Iterator[Layered]:
     if p.num_pieces > MOST_PIECES:
         raise LimitError(f"`layers` searches at most {MOST_PIECES:,} pieces, not {p.num_pieces:,}")
     reason: ConstructionError | None = None
-    for function, deep in ((p, False), (None, False), (p, True)):
+    for function, deep in ((p, False), (None, False), (p, True))[: 2 if room else 3]:
         if function is None:
             if p.mesh is not None or merge in p.facts or not _has_flat_pairs(p):
                 continue
@@ -185,7 +193,7 @@ def find_layers(p: CPWL) -> Iterator[Layered]:
                 continue
         for flat in (True, False) if _has_flat_pairs(function) else (True,):
             try:
-                yield _layers(function, graph_of(function), flat, deep)
+                yield _layers(function, graph_of(function), flat, deep, room)
             except ConstructionError as error:
                 reason = reason or error
     if reason is not None:
@@ -208,7 +216,7 @@ def next_layer(found: Layered, forms: NDArray[np.object_], weights: NDArray[np.o
         piece, region, bodies = piece[sided.number], region[sided.number], _compact(sided.parts)
         if len(bodies) > most:
             raise ConstructionError(f"{_NOT}: its layers would cut {len(found.laws)} pieces into more than {most}")
-    return _next(Cells(piece, bodies, layers), found.laws, deep=True)
+    return _next(Cells(piece, bodies, layers), found.laws, True, found.room)
 
 
 def sure_forms(p: CPWL) -> int:
@@ -220,7 +228,7 @@ def _has_flat_pairs(p: CPWL) -> bool:
     return not (graph_of(p).jump != 0).any(axis=1).all()
 
 
-def _layers(p: CPWL, graph: Graph, flat: bool, deep: bool) -> Layered:
+def _layers(p: CPWL, graph: Graph, flat: bool, deep: bool, room: float) -> Layered:
     """The first layers of a function; `flat` says whether the jump 0 counts as one."""
     piece, bodies = solid(p.polyhedra)
     sizes = np.diff(bodies.polyhedra.start)[~bodies.known]
@@ -240,19 +248,19 @@ def _layers(p: CPWL, graph: Graph, flat: bool, deep: bool) -> Layered:
         _check_some(graph, planes, piece, bodies)
     piece, bodies = _cells(p, planes, piece, bodies)
     forms = np.column_stack([planes[:, :-1], -planes[:, -1:]])
-    found = _next(Cells(piece, bodies, (forms,)), p.laws.rational(), deep)
+    found = _next(Cells(piece, bodies, (forms,)), p.laws.rational(), deep, room)
     count = len(found.neurons)
     if not deep and count < 40 and max(len(jumps) for jumps in _jumps(graph).values()) > 2**count:
         raise ConstructionError(f"{_NOT}: a hyperplane has more jumps than {count} neurons have signs")
     return found
 
 
-def _next(cells: Cells, laws: NDArray[np.object_], deep: bool) -> Layered:
+def _next(cells: Cells, laws: NDArray[np.object_], deep: bool, room: float) -> Layered:
     """The neurons of the next layer: the last one, or if `deep`, also one before."""
     hinges, last = _hinges(cells, laws[cells.piece], deep)
     if not hinges:
         raise ConstructionError(f"{_NOT}: every hyperplane has different jumps")
-    return Layered(cells, _neurons(hinges, cells, last), last, laws)
+    return Layered(cells, _neurons(hinges, cells, last, room), last, laws, room)
 
 
 # The first layer.
@@ -479,7 +487,7 @@ def _cut_in_regions(cells: Cells, places: Iterable[_Place]) -> dict[_Place, int]
 # Neurons: hinges of one function z.
 
 
-def _neurons(hinges: list[_Hinge], cells: Cells, last: bool) -> tuple[Neuron, ...]:
+def _neurons(hinges: list[_Hinge], cells: Cells, last: bool, room: float) -> tuple[Neuron, ...]:
     """Classes of hinges with their equations, united as far as that is overdetermined."""
     label, factor = _linked(hinges, cells, last)
     classes: dict[int, list[int]] = defaultdict(list)
@@ -488,13 +496,14 @@ def _neurons(hinges: list[_Hinge], cells: Cells, last: bool) -> tuple[Neuron, ..
     if len(classes) > _CLASSES:
         raise ConstructionError(f"{_NOT}: its bends fall into {len(classes)} parts that do not meet")
     items = [_Class(tuple(own), tuple(factor[e] for e in own)) for own in classes.values()]
-    united = [item for item in _united(items, hinges, cells, last) if any(hinges[e].sure for e in item.own)]
+    united = [item for item in _united(items, hinges, cells, last, room) if any(hinges[e].sure for e in item.own)]
     neurons = []
     for item in united:
-        rows = reduced_rows(_equations(item, hinges, cells))
-        if len(rows) and not rows[-1, :-1].any():
+        rows = _equations(item, hinges, cells)
+        reduced = consistent(rows, room)
+        if reduced is None:
             raise ConstructionError(f"{_NOT}: {_NO_ZERO}")
-        neurons.append(Neuron(np.array(hinges[item.own[0]].v, dtype=object), rows))
+        neurons.append(Neuron(np.array(hinges[item.own[0]].v, dtype=object), reduced, rows))
     if not neurons:
         raise ConstructionError(f"{_NOT}: no bend goes through a region and changes there")
     return tuple(neurons)
@@ -578,29 +587,38 @@ def _classes(count: int, links: dict[int, list[tuple[int, Fraction | int]]]) -> 
     return label, factor
 
 
-def _united(items: list[_Class], hinges: list[_Hinge], cells: Cells, last: bool) -> list[_Class]:
+def _united(items: list[_Class], hinges: list[_Hinge], cells: Cells, last: bool, room: float) -> list[_Class]:
     """Classes of one neuron: a common `z` exists, and fewer equations are independent than of both together.
 
     In the last layer a class may be turned; before, it has a factor that the equations must settle.
     """
     count = cells.features.shape[1]  # unknowns; a row has its right-hand side, too
-    tables = [_modular(residues(_equations(item, hinges, cells), _PRIME).ravel(), count) for item in items]
+
+    unit = np.append(np.maximum(to_float(np.abs(cells.features).max(axis=(0, 2))), 1e-300), 1.0) if room else None
+
+    def reduced(item: _Class) -> list[Any] | None:
+        rows = _equations(item, hinges, cells)
+        if unit is not None:
+            return _near((to_float(rows) / unit).ravel(), count, room)
+        return _modular(residues(rows, _PRIME).ravel(), count)
+
+    tables = [reduced(item) for item in items]
     if any(table is None for table, item in zip(tables, items, strict=True) if any(hinges[e].sure for e in item.own)):
         raise ConstructionError(f"{_NOT}: {_NO_ZERO}")
     pairs = [(item, table) for item, table in zip(items, tables, strict=True) if table is not None]
     sure = {item: any(hinges[e].sure for e in item.own) for item, _ in pairs}
-    done: list[tuple[_Class, list[int]]] = []
+    done: list[tuple[_Class, list[Any]]] = []
     for item, table in sorted(pairs, key=lambda pair: (not sure[pair[0]], -len(pair[1]))):
         for at, (other, known) in enumerate(done):
             if hinges[other.own[0]].v != hinges[item.own[0]].v:
                 continue
-            factor: Fraction | int | None = (_turn if last else _factor)(known, table, count)
+            factor: Fraction | int | None = _turn(known, table, count, room) if last else _factor(known, table, count)
             if factor is None:
                 continue
             if not last:
                 factor = _exact_factor(other, item, hinges, cells)
             joined = _Class(other.own + item.own, other.factor + item.times(factor))
-            both = _modular(residues(_equations(joined, hinges, cells), _PRIME).ravel(), count)
+            both = reduced(joined)
             if both is not None:
                 done[at] = joined, both
                 break
@@ -610,11 +628,12 @@ def _united(items: list[_Class], hinges: list[_Hinge], cells: Cells, last: bool)
     return [item for item, _ in done]
 
 
-def _turn(one: list[int], two: list[int], count: int) -> int | None:
+def _turn(one: list[Any], two: list[Any], count: int, room: float) -> int | None:
     """1 or -1, whichever times the right-hand sides of the second equations leaves fewer independent ones of both."""
     for s in (1, -1):
-        turned = [s * v % _PRIME if k % (count + 1) == count else v for k, v in enumerate(two)]
-        if _modular(one + turned, count, len(one) + len(two) - 1) is not None:
+        both = one + [s * v if k % (count + 1) == count else v for k, v in enumerate(two)]
+        most = len(one) + len(two) - 1
+        if (_near(both, count, room, most) if room else _modular([v % _PRIME for v in both], count, most)) is not None:
             return s
     return None
 
@@ -652,6 +671,38 @@ def _modular(entries: Iterable[int], count: int, most: float = np.inf) -> list[i
     if rank * (count + 1) > most or not any(int(reduced[rank - 1, k]) for k in range(count)):
         return None
     return [int(v) for v in reduced.entries()[: rank * (count + 1)]]
+
+
+def _near(entries: Iterable[float], count: int, room: float, most: float = np.inf) -> list[float] | None:
+    """The same for equations in floats: as many orthogonal combinations of them as are independent."""
+    table = np.array(list(entries)).reshape(-1, count + 1)
+    left, size, _ = np.linalg.svd(table[:, :-1], full_matrices=False)
+    rank = int((size > _INDEPENDENT * size[0]).sum())
+    kept = left[:, :rank].T @ table
+    off = np.abs(table - left[:, :rank] @ kept)[:, -1].max()
+    if kept.size > most or off > room * np.abs(table[:, -1]).max():
+        return None
+    return [float(v) for v in kept.ravel()]
+
+
+def consistent(rows: NDArray[np.object_], room: float, size: float = 0.0) -> NDArray[np.object_] | None:
+    """The reduced rows of equations; None if they have no solution, even within the room that there is.
+
+    With room, relative to `size` or the largest right-hand side, these are those of the solution by least squares.
+    """
+    reduced = reduced_rows(rows)
+    if not len(reduced) or reduced[-1, :-1].any():
+        return reduced
+    leading = [next(j for j, v in enumerate(row) if v) for row in reduced[:-1]]
+    table = to_float(rows[:, [*leading, -1]])
+    unit = np.abs(table[:, :-1]).max(axis=0)
+    table[:, :-1] /= unit
+    x = np.linalg.lstsq(table[:, :-1], table[:, -1], rcond=None)[0]
+    if not np.abs(table[:, :-1] @ x - table[:, -1]).max() <= room * max(size, np.abs(table[:, -1]).max()):
+        return None
+    x /= unit
+    right = rows[:, leading].dot(np.array([Fraction(v) for v in x.tolist()], dtype=object))
+    return reduced_rows(np.column_stack([rows[:, :-1], right]))
 
 
 _over = np.frompyfunc(Fraction, 2, 1)
