@@ -83,6 +83,10 @@ def pieces_of_network(widths: tuple[int, ...], box: tuple[int, int] | None) -> C
     return extract(Network([(weight, bias) for weight, bias in layers]), exact=True, box=box)
 
 
+_WIDTHS = (
+    (2, 8, 8, 1), (2, 6, 6, 2), (3, 5, 4, 1), (4, 4, 3, 1), (2, 16, 16, 1), (3, 10, 10, 1), (2, 8, 8, 8, 1),
+    (3, 5, 4, 4, 1),
+)  # fmt: skip
 Row = tuple[Callable[[], CPWL], dict[str, Any], bool]
 FAMILIES: dict[str, Row] = {
     **{f"line, {m} breakpoints": (lambda m=m: random_breakpoints(m, 0), {}, m > 1_000) for m in (20, 100, 400, 10_000)},
@@ -125,7 +129,7 @@ FAMILIES: dict[str, Row] = {
             {},
             max(widths) > 8,
         )
-        for widths in ((2, 8, 8, 1), (2, 6, 6, 2), (3, 5, 4, 1), (4, 4, 3, 1), (2, 16, 16, 1), (3, 10, 10, 1))
+        for widths in _WIDTHS
         for box in (None, (-1, 1))
     },
 }
