@@ -75,24 +75,23 @@ def ruled_out(name: str, analysis: Analysis, planned: Planned, rival: Candidate 
     function, rules out what is larger than it.
     """
     minimize, most = analysis.options.minimize, analysis.options.max_error
-    if rival is not None:
-        least = _least(name, analysis)
-        if least is not None and least.of(minimize) > int(getattr(rival.sizes, minimize)):
-            return f"not planned: at least {least.of(minimize):,} ({least.reason})"
     good = [other for other in planned.values() if other.error <= most]
-    if not good:
-        return ""
-    best = min(good, key=lambda other: int(getattr(other.sizes, minimize)))
-    size = int(getattr(best.sizes, minimize))
+    # A bound must reach the first number; a network of another function is to be as large as that of the data.
+    known = [(size := int(getattr(other.sizes, minimize)), other.plan.construction, size) for other in good]
+    if rival is not None:
+        size = int(getattr(rival.sizes, minimize))
+        known.append((size + 1, f"{rival.plan.construction} of the function with its rounding undone", size))
+    limit, best, size = min(known, key=lambda one: one[0], default=(math.inf, "", 0))
     for bound in (_for_any, TABLE[name].least):
         try:
             least = bound(analysis)
         except (InputError, LimitError):
             continue  # planning will say why
-        if least is not None and least.of(minimize) >= size:
+        if least is not None and least.of(minimize) >= limit:
             what = "layers" if minimize == "depth" else minimize
-            has = f"{best.plan.construction} has {size:,}"
-            return f"not planned: at least {least.of(minimize):,} {what} ({least.reason}), and {has}"
+            return f"not planned: at least {least.of(minimize):,} {what} ({least.reason}), and {best} has {size:,}"
+    if not good:
+        return ""
     work = TABLE[name].work(analysis)
     return f'not planned: would take {work}; ask for construction="{name}"' if work else ""
 
