@@ -81,7 +81,7 @@ def test_buckets_find_what_a_look_at_all_rows_finds(p, batch, monkeypatch):
     size = np.abs(corners).max()
     near = np.concatenate([corners, corners + 1e-16 * size, corners * (1 + 1e-13), corners + 1e-6 * size])
     x = np.concatenate([near, *(rng.uniform(-s, s, (400, p.dim)) * size for s in (0.5, 1.5, 1e6))])
-    all_rows = locate_module._locate_block(p.polyhedra, locate_module._planes(p.polyhedra), x, p.tol)
+    all_rows = locate_module._locate_block(p.polyhedra, x, p.tol)
     np.testing.assert_array_equal(find_pieces(p, x) < 0, all_rows < 0)
     inside = all_rows >= 0
     law = p.laws.gradient[all_rows[inside], 0], p.laws.offset[all_rows[inside], 0]

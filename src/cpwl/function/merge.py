@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import defaultdict
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -98,11 +99,9 @@ class Contacts:
                 left.append(i)
         right = [j for j in two if (j, (h, -1)) not in self._whole]
         if left and right and not self.all_known:
-            sure = self._holding(h, left, right, 1) | self._holding(h, right, left, -1).T
-            for a, i in enumerate(left):
-                for b, j in enumerate(right):
-                    if sure[a, b] or (not self._apart(i, j, h) and self._share(h, i, j)):
-                        self._touch(h, i, j)
+            for i, j in itertools.product(left, right):
+                if not self._apart(i, j, h) and self._share(h, i, j):
+                    self._touch(h, i, j)
 
     def _touch(self, h: int, i: int, j: int) -> None:
         self.neighbours[i, (h, 1)].add(j)
@@ -115,19 +114,6 @@ class Contacts:
     def _share(self, h: int, i: int, j: int) -> bool:
         contact = self.cover.body(self.facets[i][h, 1], [j])
         return self.probe.interior(contact, on=[0]) is not None
-
-    def _holding(self, h: int, ask: list[int], hold: list[int], side: int) -> NDArray[np.bool_]:
-        """``[i, j]``: whether the point of facet `ask[i]` is, by a margin, inside `hold[j]`: then they touch."""
-        points = np.array([np.asarray(self.facets[i][h, side].point, dtype=np.float64) for i in ask])
-        rows = [[f.row for key, f in self.facets[j].items() if key[0] != h] for j in hold]
-        stack, lengths = np.array([r for own in rows for r in own], dtype=np.int64), [len(own) for own in rows]
-        A, b = self.cover.polyhedra.A[stack], self.cover.polyhedra.b[stack]
-        margin = max(1e-6, 100 * self.probe.tol)
-        bad = b - points @ A.T <= margin * (np.abs(points) @ np.abs(A).T + np.abs(b))
-        owner = np.repeat(np.arange(len(hold)), lengths)
-        outside = np.zeros((len(ask), len(hold)), dtype=np.int64)
-        np.add.at(outside.T, owner, bad.T)
-        return np.asarray(outside == 0)
 
 
 def facets_of_simplex(mesh: Mesh, i: int) -> list[Facet]:

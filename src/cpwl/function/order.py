@@ -116,7 +116,7 @@ def _corners(spanned: Generators, unit: float) -> tuple[NDArray[np.float64], Rel
     return corners, bounded
 
 
-# The order of components on general pieces: refuted by known points, proved by rows, else one LP each.
+# The order of components on general pieces: refuted by known points, else one LP each.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -145,23 +145,13 @@ class PieceOrder:
     def __call__(self, pieces: NDArray[np.int64]) -> tuple[NDArray[np.bool_], NDArray[np.bool_], int]:
         """Both relations for the given pieces, and how many linear programs that took."""
         probe = Probe(self.tol)
-        answers = [self._decide(probe, int(i)) for i in pieces]
-        above = np.array([a for a, _ in answers])
-        below = np.array([b for _, b in answers])
-        return above, below, probe.solves
-
-    def _decide(self, probe: Probe, i: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        body = self.polyhedra[i]
-        difference = self.differences(self.component[i])
-        rows = body.integer() if self.tol == 0 else np.column_stack([body.A, body.b])
-        above = _proved_by_row(rows, difference, self.slack)
-        below = _proved_by_row(rows, -difference, self.slack)
-        places = self._first_places(probe, body)
-        for m in range(len(difference)):
-            for relation, side in ((above, difference), (below, -difference)):
-                if not relation[m]:
-                    relation[m] = self._holds(probe, body, side[m], places)
-        return above, below
+        found = np.zeros((2, len(pieces), len(self.laws)), dtype=bool)
+        for k, i in enumerate(pieces.tolist()):
+            body, difference = self.polyhedra[i], self.differences(self.component[i])
+            places = self._first_places(probe, body)
+            for relation, laws in zip(found, (difference, -difference), strict=True):
+                relation[k] = [self._holds(probe, body, law, places) for law in laws]
+        return found[0], found[1], probe.solves
 
     def _first_places(self, probe: Probe, body: Polyhedron) -> list[NDArray[Any]]:
         inside = probe.interior(body)
@@ -201,28 +191,6 @@ class PieceOrder:
         if (self.tol == 0 or not unbounded) and not any((place == other).all() for other in places):
             places.append(place)
         return bool(not unbounded and value <= law[-1] + self.slack)
-
-
-def _proved_by_row(rows: NDArray[Any], laws: NDArray[Any], slack: float) -> NDArray[np.bool_]:
-    """Which laws are ``lambda (b - a.x) + t`` with ``lambda, t >= 0`` for one row ``a.x <= b``.
-
-    Such a law is parallel to the row: with the row's largest slope `a_k`, ``lambda = -g_k / a_k``, and the law
-    is proved if ``g + lambda a = 0`` and ``o - lambda b >= 0``. Constants need no row.
-    """
-    slopes, constant = laws[:, :-1], laws[:, -1]
-    proved = np.asarray(~(slopes != 0).any(axis=1) & (constant >= -slack))
-    exact = laws.dtype == object
-    scale = 1e-12 * np.abs(slopes).max(axis=1, initial=0) if not exact else 0
-    for row in rows:
-        k = int(np.argmax(np.abs(row[:-1])))
-        a = row[k]
-        toward = slopes[:, k] * (-1 if a > 0 else 1) >= 0  # lambda >= 0
-        # Multiplied through by |a_k|, so that integers stay integers.
-        weight = -slopes[:, k] if a > 0 else slopes[:, k]
-        rest = slopes * abs(a) + weight[:, None] * row[:-1]
-        parallel = ~(rest != 0).any(axis=1) if exact else np.abs(rest).max(axis=1) <= scale * abs(a)
-        proved |= np.asarray(toward & parallel & (constant * abs(a) - weight * row[-1] >= -slack * abs(a)))
-    return proved
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,7 +1,7 @@
 """Point location: which polyhedron holds each of many points.
 
-What the search needs is built once for a stack of polyhedra: sorted ends on a line, a grid of buckets in up to four
-dimensions, and distinct rows beyond.
+What the search needs is built once for a stack of polyhedra: sorted ends on a line, and a grid of buckets in up to four
+dimensions; beyond, all rows are compared.
 """
 
 from __future__ import annotations
@@ -45,10 +45,9 @@ def locate(polyhedra: Polyhedra, x: NDArray[np.float64], tol: float = 0.0) -> ND
         return buckets.locate(x)
     found = np.full(len(x), -1, dtype=np.int64)
     step = max(1, _BLOCK // max(1, len(polyhedra.b)))
-    planes = _planes(polyhedra)
     for first in range(0, len(x), step):
         block = slice(first, first + step)
-        found[block] = _locate_block(polyhedra, planes, x[block], tol)
+        found[block] = _locate_block(polyhedra, x[block], tol)
     return found
 
 
@@ -115,49 +114,14 @@ def _line(polyhedra: Polyhedra, tol: float) -> _Line | None:
     return _Line(order, low, high, low.tolist(), slack, tol * polyhedra.unit(tol) if tol else 0.0)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Planes:
-    """The distinct rows of a stack, up to sense: row `r` is ``sense[r] * (A, b)[number[r]]``."""
-
-    A: NDArray[np.float64]
-    b: NDArray[np.float64]
-    number: NDArray[np.int64]
-    sense: NDArray[np.float64]
-
-    def gap(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        """``a.x - b`` for every point and row of the stack."""
-        value = x @ self.A.T - self.b
-        return value if len(self.b) == len(self.number) else value[:, self.number] * self.sense
-
-    def size(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        """``|a|.|x| + |b|``, the size of its terms."""
-        value = np.abs(x) @ np.abs(self.A).T + np.abs(self.b)
-        return value if len(self.b) == len(self.number) else value[:, self.number]
-
-
-@fact
-def _planes(polyhedra: Polyhedra) -> _Planes:
-    """Pieces cut by few hyperplanes have few distinct rows; where they have many, nothing is gained or lost."""
-    A, b, count = polyhedra.A, polyhedra.b, len(polyhedra.b)
-    if polyhedra.dim > 2 and count:
-        sense = np.sign(A[np.arange(count), np.argmax(A != 0, axis=1)])
-        rows = np.column_stack([A, b]) * sense[:, None] + 0.0
-        rows = np.ascontiguousarray(rows)  # equal rows are equal bytes only if they lie one after the other
-        keys = rows.view(f"V{rows.shape[1] * rows.itemsize}").ravel()
-        _, first, number = np.unique(keys, return_index=True, return_inverse=True)
-        if 4 * len(first) < count:
-            return _Planes(rows[first, :-1], rows[first, -1], number, sense)
-    return _Planes(A, b, np.arange(count), np.ones(count))
-
-
-def _locate_block(polyhedra: Polyhedra, planes: _Planes, x: NDArray[np.float64], tol: float) -> NDArray[np.int64]:
-    gap = planes.gap(x)
+def _locate_block(polyhedra: Polyhedra, x: NDArray[np.float64], tol: float) -> NDArray[np.int64]:
+    gap = x @ polyhedra.A.T - polyhedra.b
     found = _least(polyhedra, gap, 0.0)
     # Noise does not vanish where the coordinates do; but terms small beside the largest coordinate count first.
     for rooms in (0.0, *([polyhedra.unit(tol) * np.abs(polyhedra.A).sum(axis=1)] if tol else [])):
         near = np.flatnonzero(found < 0)
         if len(near):
-            size = planes.size(x[near]) + rooms
+            size = np.abs(x[near]) @ np.abs(polyhedra.A).T + np.abs(polyhedra.b) + rooms
             size[size == 0] = 1.0
             found[near] = _least(polyhedra, gap[near] / size, 2 * (polyhedra.dim + 3) * _ULP + tol)
     return found
