@@ -204,7 +204,6 @@ class Merger:
         self.places, self.view = places, unit_view(places) if places.dtype == object else places
         self.body_of = {i: i for i in bodies}
         self.next = len(polyhedra)
-        self._points = {i: self._points_of(body) for i, body in bodies.items()}
         self._known: dict[tuple[int, int], bool] = {}  # whether a row bounds a body
         self._refused: set[tuple[int, int]] = set()
         self._apart: set[tuple[int, int, int]] = set()  # bodies without a least union of so many: there will be none
@@ -323,22 +322,8 @@ class Merger:
         return found
 
     def _refuted(self, rows: dict[Key, int], members: list[int]) -> set[Key]:
-        """The sides that a known point, or a facet on the other side, shows not to bound all members."""
-        found = {(h, s) for h, s in rows if any((h, -s) in self.bodies[i].facets for i in members)}
-        left = [key for key in rows if key not in found]
-        if not left or all(self.bodies[i].corners is not None for i in members):  # corners decide all of it below
-            return found
-        points = np.concatenate([self._points[i] for i in members])
-        reach = np.abs(points[:, :-1]).max(axis=1, keepdims=True, initial=0.0)
-        which = [rows[key] for key in left]
-        A, b = self.polyhedra.A[which], self.polyhedra.b[which]
-        margin = max(1e-9, 2 * self.probe.tol)
-        for first in range(0, len(left), 64):
-            a, c = A[first : first + 64], b[first : first + 64]
-            far = np.abs(a).sum(axis=1) * (points[:, -1:] + reach) + np.abs(c) * points[:, -1:]
-            wrong = (points[:, :-1] @ a.T - c * points[:, -1:] > margin * far).any(axis=0)
-            found |= {left[first + int(k)] for k in np.flatnonzero(wrong)}
-        return found
+        """The sides that a facet on the other side shows not to bound all members."""
+        return {(h, s) for h, s in rows if any((h, -s) in self.bodies[i].facets for i in members)}
 
     def _failing(self, rows: dict[Key, int], members: list[int]) -> set[Key]:
         """The sides of rows that do not hold on members: exactly, or within the tolerance of float data."""
@@ -404,19 +389,9 @@ class Merger:
                     facets[key] = facet
         members = tuple(sorted(i for body in bodies for i in body.members))
         loose = frozenset(row for body in bodies for row in body.loose)
-        joined = Body(members, facets, loose, self._corners_of(bodies, facets))
-        self.bodies[self.next] = joined
-        self._points[self.next] = self._points_of(joined)
+        self.bodies[self.next] = Body(members, facets, loose, self._corners_of(bodies, facets))
         self.body_of.update(dict.fromkeys(members, self.next))
         self.next += 1
-
-    def _points_of(self, body: Body) -> NDArray[np.float64]:
-        """Points of a body, and rays, that refute most rows quickly: in homogeneous coordinates."""
-        if body.corners is not None:
-            return np.asarray(self.view[body.corners])
-        points = np.array([np.asarray(f.point, dtype=np.float64) for f in body.facets.values()])
-        points = points.reshape(-1, self.polyhedra.dim)
-        return np.column_stack([points, np.ones(len(points))])
 
     def _corners_of(self, bodies: list[Body], facets: dict[Key, Facet]) -> NDArray[np.int64] | None:
         """What spans a union; places on fewer rows than its rows have directions are inside a face.
