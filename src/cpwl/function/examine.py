@@ -23,7 +23,7 @@ from cpwl.doors import within_float64
 from cpwl.executors import check_executor
 from cpwl.function.answers import Finding, Kind, Report, point_text
 from cpwl.function.cpwl import CPWL
-from cpwl.function.doctor.first_error import examine_mesh, is_sound, lifted, moved_to
+from cpwl.function.doctor.first_error import examine_mesh, is_sound, moved_to
 from cpwl.function.doctor.on_pieces import PieceDoctor
 from cpwl.function.jump import largest_jump
 from cpwl.function.lineality import divided
@@ -64,7 +64,9 @@ def examine(p: CPWL, *, notes: bool = True, executor: Executor | None = None) ->
         return report
     even = _examined(stretched(p, powers), notes, executor)
     scale = notes_on_scale(p) if notes else []
-    again = Report.of([_moved(f, np.exp2(-powers)) for f in even if f.kind != "scale"] + scale)
+    factors = np.exp2(-powers)
+    back = [moved_to(f, lambda x: np.asarray(x, dtype=np.float64) * factors) for f in even if f.kind != "scale"]
+    again = Report.of(back + scale)
     nothing = not any(f.pieces for f in report.errors)  # all is narrower than the noise would be
     return again if nothing or len(again.errors) < len(report.errors) else report
 
@@ -89,7 +91,7 @@ def _examined(p: CPWL, notes: bool, executor: Executor | None) -> Report:
     if notes and doctor.facets:
         findings = findings + piece_notes(doctor)
     if not small.is_whole:
-        findings = [lifted(f, small) for f in findings]
+        findings = [moved_to(f, small.lift) for f in findings]
     if p.mesh is not None:
         findings = [_advised(f, float(np.abs(p.mesh.points).max())) for f in findings]
     if notes and doctor.facets:
@@ -151,12 +153,6 @@ def _advised(finding: Finding, reach: float) -> Finding:
     tol = max(100 * finding.size / reach, _ROUNDING)
     advice = f" If a dent of {finding.size:.2g} is rounding, `p.snap({tol:.0e}, even=True).function` has none."
     return replace(finding, message=finding.message + advice)
-
-
-def _moved(finding: Finding, factors: NDArray[np.float64]) -> Finding:
-    return (
-        finding if finding.point is None else moved_to(finding, np.asarray(finding.point, dtype=np.float64) * factors)
-    )
 
 
 # What is noteworthy about a function, though nothing is wrong with it: each note with a size and what to do.

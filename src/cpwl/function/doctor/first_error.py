@@ -7,6 +7,7 @@ facet.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
@@ -21,7 +22,7 @@ from cpwl.function.answers import Finding, point_text
 from cpwl.function.cpwl import CPWL
 from cpwl.function.doctor.on_pieces import PieceDoctor
 from cpwl.function.flags import is_sound_by_flags
-from cpwl.function.lineality import Divided, divided
+from cpwl.function.lineality import divided
 from cpwl.function.mesh import shared_facets
 from cpwl.geometry.facets import Hyperplanes, hyperplanes
 from cpwl.geometry.polyhedra import Polyhedra, fact, intervals, joined
@@ -307,7 +308,7 @@ def first_error(p: CPWL) -> Finding | None:
             return findings[0] if findings else None
     small = divided(p)
     error = None if is_sound(small.function) else PieceDoctor(small.function, form=True).first_error()
-    return error if error is None or small.is_whole else lifted(error, small)
+    return error if error is None or small.is_whole else moved_to(error, small.lift)
 
 
 def is_sound(p: CPWL) -> bool:
@@ -331,11 +332,10 @@ def _is_sound_in_order(p: CPWL) -> bool:
     return not (rise * ends).sum(axis=-1).any()
 
 
-def lifted(finding: Finding, small: Divided) -> Finding:
-    return finding if finding.point is None else moved_to(finding, small.lift(finding.point))
-
-
-def moved_to(finding: Finding, point: NDArray[Any]) -> Finding:
+def moved_to(finding: Finding, move: Callable[[NDArray[Any]], NDArray[Any]]) -> Finding:
     """The finding at the point of the data that is meant."""
+    if finding.point is None:
+        return finding
+    point = move(finding.point)
     message = finding.message.replace(point_text(finding.point), point_text(point))
     return replace(finding, message=message, point=point)

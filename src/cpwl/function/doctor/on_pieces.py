@@ -238,20 +238,19 @@ class PieceDoctor:
         return self.found
 
     @classmethod
-    def resumed(
-        cls,
-        p: CPWL,
-        inside: list[NDArray[Any] | None],
-        low: NDArray[np.float64],
-        high: NDArray[np.float64],
-    ) -> PieceDoctor:
-        """One who has been told what another has found out about the pieces."""
-        doctor = cls(p)
-        doctor.inside, doctor.low, doctor.high = inside, low, high
-        doctor.solid = [i for i, x in enumerate(inside) if x is not None]
+    def resumed(cls, known: tuple[Any, ...]) -> PieceDoctor:
+        """One who has been told what another has found out about the pieces: what that one has `told`."""
+        doctor = cls(known[0])
+        _, doctor.inside, doctor.low, doctor.high = known
+        doctor.solid = [i for i, x in enumerate(doctor.inside) if x is not None]
         doctor._centers()
         doctor._rays()
         return doctor
+
+    @property
+    def told(self) -> tuple[Any, ...]:
+        """What others need to know of the pieces."""
+        return self.p, self.inside, self.low, self.high
 
     def _doubtful(self) -> set[int] | None:
         """The hyperplanes on which something may be wrong, if the normal form says so; None for all of them.
@@ -663,7 +662,7 @@ def _find_facets(doctor: PieceDoctor, executor: Executor | None) -> dict[int, li
         return result
     found: Iterator[list[Facet]] = map(doctor.facets_of, doctor.solid)
     if executor is not None:
-        found = spread(PieceDoctor.facets_of, _shared(doctor), doctor.solid, executor, prepare=_resumed)
+        found = spread(PieceDoctor.facets_of, doctor.told, doctor.solid, executor, prepare=PieceDoctor.resumed)
     return dict(zip(doctor.solid, found, strict=True))
 
 
@@ -676,18 +675,9 @@ def _look_at_planes(doctor: PieceDoctor, groups: list[list[Facet]], executor: Ex
     if executor is None:
         yield from map(doctor.examine_plane, groups)
         return
-    found = spread(_plane, _shared(doctor), groups, executor, prepare=_resumed)
+    found = spread(_plane, doctor.told, groups, executor, prepare=PieceDoctor.resumed)
     for group, outer in zip(groups, found, strict=True):
         yield doctor.examine_plane(group) if outer is None else outer
-
-
-def _shared(doctor: PieceDoctor) -> tuple[Any, ...]:
-    return doctor.p, doctor.inside, doctor.low, doctor.high
-
-
-def _resumed(known: tuple[Any, ...]) -> PieceDoctor:
-    """A doctor with what the first one knows of the pieces."""
-    return PieceDoctor.resumed(*known)
 
 
 def _plane(doctor: PieceDoctor, group: list[Facet]) -> list[Outer] | None:

@@ -209,7 +209,8 @@ class _Fixing:
             return None
         f, ring = self.law, relation.laws
         if relation.kind == "parallel":
-            a, b = max(itertools.combinations(fixed, 2), key=lambda two: self._slopes_apart(*two))
+            slopes = self.near[:, :-1]
+            a, b = max(itertools.combinations(fixed, 2), key=lambda two: np.abs(slopes[two[0]] - slopes[two[1]]).max())
             step = [*minus(f[b], f[a])[:-1], Fraction(0)]
             return _Flat(f[a], [step, [Fraction(0)] * (len(step) - 1) + [Fraction(1)]])
         if relation.kind == "cross":
@@ -221,9 +222,6 @@ class _Fixing:
             return _Flat(f[ring[mate]], [minus(f[ring[p]], f[ring[q]])])
         a, b, c = self._best_three(fixed)
         return _Flat(f[a], [minus(f[b], f[a]), minus(f[c], f[a])])
-
-    def _slopes_apart(self, a: int, b: int) -> float:
-        return float(np.abs(self.near[a, :-1] - self.near[b, :-1]).max())
 
     def _best_three(self, fixed: list[int]) -> tuple[int, ...]:
         """Three laws that are farthest from lying on a line."""
