@@ -48,7 +48,7 @@ def _line_function(network):
 
 @pytest.fixture(scope="module")
 def proved(tmp_path_factory):
-    p = small_function(4)
+    p = small_function(8)  # every weight of its network counts
     network = univariate(p, layers=2)
     certificate = certify(p, network)
     return documents(tmp_path_factory.mktemp("line"), p, network, certificate)

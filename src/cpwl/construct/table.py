@@ -81,7 +81,9 @@ def ruled_out(name: str, analysis: Analysis, planned: Planned, rival: Candidate 
     if rival is not None:
         size = int(getattr(rival.sizes, minimize))
         known.append((size + 1, f"{rival.plan.construction} of the function with its rounding undone", size))
-    limit, best, size = min(known, key=lambda one: one[0], default=(math.inf, "", 0))
+    if not known:
+        return ""
+    limit, best, size = min(known, key=lambda one: one[0])
     for bound in (_for_any, TABLE[name].least):
         try:
             least = bound(analysis)
