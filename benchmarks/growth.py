@@ -22,6 +22,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
@@ -123,6 +124,16 @@ def _network(inputs: int, layers: int) -> Callable[[int], Maker]:
     return of_size
 
 
+def _half_spaces(size: int) -> Maker:
+    """The pieces of one hidden layer on a box in space, by their half-spaces alone, as a file has them."""
+    from cpwl import Network, extract
+
+    rng = np.random.default_rng(1)
+    weight, bias = rng.integers(-8, 9, (size, 3)).tolist(), rng.integers(-12, 13, size).tolist()
+    p = extract(Network([(weight, bias), ([rng.integers(1, 9, size).tolist()], [0])]), box=([-4] * 3, [4] * 3))
+    return lambda: replace(p, known=None)
+
+
 def _control_law(steps: int) -> Maker:
     """The law of a triple integrator with so many steps ahead."""
     import cpwl
@@ -142,6 +153,7 @@ FAMILIES: dict[str, tuple[Callable[[int], Maker], tuple[int, ...]]] = {
     "grid in R^4": (_grid(4), (3, 4, 6)),
     "float pieces in the plane": (_float_pieces(2), (100, 300, 1_000, 3_000)),
     "float pieces in space": (_float_pieces(3), (100, 300, 1_000)),
+    "half-spaces in space": (_half_spaces, (8, 12, 18, 25)),
     "maximum in the plane": (_maximum(2), (30, 100, 300)),
     "maximum in R^10": (_maximum(10), (10, 20, 40)),
     "control law of 3 states": (_control_law, (3, 5, 12, 20, 30)),
