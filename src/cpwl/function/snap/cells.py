@@ -60,9 +60,7 @@ class Domain:
         self.holds = complex_.vertices if tight else complex_.corners
         self.A, self.b = complex_.A[complex_.boundary], complex_.b[complex_.boundary]
         self.exact: dict[int, NDArray[np.object_]] = {} if asserted is None else self._given(asserted)
-        rows = complex_.boundary
-        after = complex_.start[np.searchsorted(complex_.start, rows, side="right")] - rows  # the box has the last rows
-        self.real = np.flatnonzero(after > (0 if complex_.box is None else 2 * complex_.dim)).tolist()
+        self.real = [k for k in range(len(self.b)) if not self._is_box(k)]
 
     def _given(self, asserted: Polyhedron) -> dict[int, NDArray[np.object_]]:
         """The rows of the domain that was asserted, by the float rows that they are near."""
@@ -74,6 +72,14 @@ class Domain:
             if near.min(initial=np.inf) <= 1e3 * self.complex.tol:
                 found[k] = asserted.integer()[int(np.argmin(near))]
         return found
+
+    def _is_box(self, k: int) -> bool:
+        box = self.complex.box
+        if box is None:
+            return False
+        j = int(np.argmax(np.abs(self.A[k])))
+        side = box[j if self.A[k, j] > 0 else self.complex.dim + j]
+        return bool(abs(abs(self.A[k, j]) - 1) < 1e-12 and abs(self.b[k] - side) < 1e-9 * abs(side))
 
     def touched(self, points: _Floats, widths: _Floats) -> list[int]:
         """The real rows that a part with these vertices touches."""

@@ -85,7 +85,8 @@ class FloatComplex:
 
     def rows(self, i: int) -> tuple[_Floats, _Floats]:
         """The rows of a piece."""
-        return _rows(self.A, self.b, self.start, i)
+        part = slice(self.start[i], self.start[i + 1])
+        return self.A[part], self.b[part]
 
     @cached_property
     def flat(self) -> NDArray[np.bool_]:
@@ -167,7 +168,7 @@ def float_complex(polyhedra: Polyhedra, tol: float, least: float = 0.0) -> Float
     found, box = _corners(A, b, start, fine, noise), None
     reach = float(np.abs(found.points).max(initial=0.0)) or 1.0
     typical = float(np.median(np.abs(found.points).max(axis=1))) if len(found.points) else 0.0
-    if any(_is_thick(*_rows(A, b, start, i), 10 * tol * reach) for i in set(polyhedra.extents().ray_owner.tolist())):
+    if _unbounded(A, b, start, 10 * tol * reach):
         box = (4 * reach + 1.0) * (1 + 0.1 * np.cos(1.0 + np.arange(2 * polyhedra.dim)))  # in general position
         A, b, start = _clipped(A, b, start, box)
         found = _corners(A, b, start, fine, noise)
@@ -223,13 +224,32 @@ def _corners(A: _Floats, b: _Floats, start: _Ints, tol: float, noise: float) -> 
     )
 
 
-def _rows(A: _Floats, b: _Floats, start: _Ints, i: int) -> tuple[_Floats, _Floats]:
-    return A[start[i] : start[i + 1]], b[start[i] : start[i + 1]]
+def _unbounded(A: _Floats, b: _Floats, start: _Ints, little: float) -> bool:
+    """Whether some piece has a ray: a direction held by one row less than dimensions that no row forbids.
 
-
-def _is_thick(A: _Floats, b: _Floats, little: float) -> bool:
-    """Whether no two opposite rows are a `little` apart: then a piece is thinner than the noise, and has no rays."""
-    return bool((np.abs(A[:, None] + A).max(axis=2) + np.abs(b[:, None] + b) > little).all())
+    Pieces between two opposite rows that are a `little` apart do not count: they are thinner than the noise.
+    """
+    n, length = A.shape[1], np.diff(start)
+    if (length <= n).any():
+        return True
+    for count in np.unique(length).tolist():
+        sets = np.array(list(itertools.combinations(range(count), n - 1)))
+        pieces = np.flatnonzero(length == count)
+        step = max(1, int(_BLOCK // (len(sets) * (count + n * n))))
+        for k in range(0, len(pieces), step):
+            which = start[pieces[k : k + step]][:, None] + np.arange(count)
+            rows, right = A[which], b[which]
+            minors = [(-1) ** j * np.linalg.det(np.delete(rows[:, sets], j, axis=-1)) for j in range(n)]
+            ray = np.stack(minors, axis=-1)
+            size = np.linalg.norm(ray, axis=-1)
+            ray = ray / np.where(size > 1e-9, size, 1.0)[..., None]
+            rise = np.einsum("pcn,prn->pcr", ray, rows)
+            allowed = (rise <= 1e-9).all(axis=2) | (rise >= -1e-9).all(axis=2)
+            for i in np.flatnonzero((allowed & (size > 1e-9)).any(axis=1)).tolist():
+                turned = np.abs(rows[i][:, None] + rows[i]).max(axis=2) + np.abs(right[i][:, None] + right[i])
+                if turned.min() > little:
+                    return True
+    return False
 
 
 def _clipped(A: _Floats, b: _Floats, start: _Ints, box: _Floats) -> tuple[_Floats, _Floats, _Ints]:

@@ -13,7 +13,7 @@ What they share is `Work`: the complex, who meets whom, laws that are at odds wi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 
@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.exact.integers import homogeneous
-from cpwl.function.cpwl import CPWL, Moved, Snapped
+from cpwl.function.cpwl import CPWL, Moved
 from cpwl.function.flags import consistency
 from cpwl.function.jump import largest_jump
 from cpwl.function.make import polyhedra_from_integers
@@ -236,7 +236,19 @@ _FAR = 5e-10  # how far laws may move, relative to the range: half of what `comp
 _TIMES = 50  # and how many times what the data leaves open
 
 
-def by_simplices(work: Work, straight: bool = False) -> Snapped:
+@dataclass(frozen=True, slots=True, eq=False)
+class Nearby:
+    """An exact function to try, and how far it is from the data."""
+
+    parts: Parts
+    moved: Moved
+    laws: int
+    facets: int
+    patches: int
+    where: tuple[float, ...] | None
+
+
+def by_simplices(work: Work, straight: bool = False) -> Nearby:
     """The table on welded corners of pieces, or of regions, that are simplices."""
     if work.is_of_simplices:
         cells, pieces = simplices_of(work.complex)
@@ -259,7 +271,7 @@ def by_simplices(work: Work, straight: bool = False) -> Snapped:
     return _measured(work, parts, parts.laws.take(whose), known, _from_rows(work))
 
 
-def by_straight_simplices(work: Work) -> Snapped:
+def by_straight_simplices(work: Work) -> Nearby:
     """The same on corners that are moved until bends which are nearly on one line, or hyperplane, are."""
     return by_simplices(work, straight=True)
 
@@ -316,7 +328,7 @@ def _simplex(work: Work, region: list[int]) -> _Ints:
     return np.asarray(found)
 
 
-def by_laws(work: Work) -> Snapped:
+def by_laws(work: Work) -> Nearby:
     """Laws as unknowns."""
     if work.is_of_simplices and len(work.complex.solid) > _FEW:
         raise Unfit("around the corners of simplices more laws meet than rounding leaves free")
@@ -342,24 +354,22 @@ def _alone(work: Work) -> Iterator[Work]:
         yield alone
 
 
-def _refined(work: Work, found: Sequence[Snapped]) -> Snapped:
+def _refined(work: Work, found: Sequence[Nearby]) -> Nearby:
     """The outputs on the common refinement of their pieces."""
-    first, *others = [near.function for near in found if near.function is not None]
-    kept, bodies = solid(first.polyhedra)
-    laws = first.laws.integer()[kept]
-    for other in others:
-        kept, parts = solid(other.polyhedra)
-        both = overlay(bodies, parts)
-        laws = np.concatenate([laws[both.one], other.laws.integer()[kept[both.two]]], axis=1)
+    kept, bodies = solid(found[0].parts.polyhedra)
+    laws = found[0].parts.laws.integer()[kept]
+    for near in found[1:]:
+        kept, others = solid(near.parts.polyhedra)
+        both = overlay(bodies, others)
+        laws = np.concatenate([laws[both.one], near.parts.laws.integer()[kept[both.two]]], axis=1)
         bodies = both.cells
     moved = Moved(*(max(getattr(near.moved, name) for near in found) for name in ("coefficient", "value", "facet")))
     farthest = max(found, key=lambda near: near.moved.value)
-    function = CPWL.from_parts(Parts(bodies.polyhedra, Laws.from_integer(laws), work.p.domain, 0.0))
-    counts = max(near.laws for near in found), max(near.facets for near in found)
-    return Snapped(function, moved, "", "", *counts, where=farthest.where)
+    parts = Parts(bodies.polyhedra, Laws.from_integer(laws), work.p.domain, 0.0)
+    return Nearby(parts, moved, max(near.laws for near in found), max(near.facets for near in found), 0, farthest.where)
 
 
-def _with_laws(work: Work, laws: list[_Law]) -> Snapped:
+def _with_laws(work: Work, laws: list[_Law]) -> Nearby:
     """The function of exact laws of one output."""
     p, complex_, label = work.p, work.complex, work.label
     exact = np.array(laws, dtype=object)[:, None]
@@ -397,7 +407,7 @@ def _meetings(work: Work) -> Meetings:
     return Meetings(work.faces, pairs, lambda whole: parallel_laws(work.complex, label, whole), unbounded)
 
 
-def by_triangles(work: Work) -> Snapped:
+def by_triangles(work: Work) -> Nearby:
     """Every piece cut into simplices."""
     if work.is_of_simplices:
         raise Unfit("all pieces are simplices")
@@ -405,11 +415,10 @@ def by_triangles(work: Work) -> Snapped:
     parts = _on_corners(work, cells, pieces)
     facets, counts = _from_rows(work), np.bincount(pieces)
     moved, count, where = measure(work.measured, parts.laws, pieces, cells, float(facets.max(initial=0.0)))
-    moves = count, int((facets > 0).sum()), int((counts > 1).sum())
-    return Snapped(CPWL.from_parts(parts), moved, "", "", *moves, where)
+    return Nearby(parts, moved, count, int((facets > 0).sum()), int((counts > 1).sum()), where)
 
 
-WAYS: dict[str, Callable[[Work], Snapped]] = {
+WAYS: dict[str, Callable[[Work], Nearby]] = {
     "straight": by_straight_simplices,
     "simplices": by_simplices,
     "laws": by_laws,
@@ -424,10 +433,10 @@ def ways(work: Work) -> list[str]:
     return ["straight", "laws", "simplices", "triangles"] if shared else list(WAYS)
 
 
-def _measured(work: Work, parts: Parts, laws: Laws, known: NDArray[np.bool_], facets: NDArray[np.float64]) -> Snapped:
+def _measured(work: Work, parts: Parts, laws: Laws, known: NDArray[np.bool_], facets: NDArray[np.float64]) -> Nearby:
     pieces = np.flatnonzero(known)
     moved, count, where = measure(work.measured, laws.take(pieces), pieces, None, float(facets.max(initial=0.0)))
-    return Snapped(CPWL.from_parts(parts), moved, "", "", count, int((facets > 0).sum()), where=where)
+    return Nearby(parts, moved, count, int((facets > 0).sum()), 0, where)
 
 
 def _from_rows(work: Work) -> NDArray[np.float64]:

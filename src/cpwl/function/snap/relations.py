@@ -32,6 +32,7 @@ from cpwl.function.snap.complex import Face
 _Floats = NDArray[np.float64]
 _GAP = 300.0  # noise ends where the next distance is so many times as large
 _ROUNDS = 4  # of a linear system for relations that are not
+_WEIGHED = 4  # rounds of weighing changes
 _DENSE = 4_000_000  # entries of a system that is solved as a full matrix
 
 
@@ -157,8 +158,22 @@ def _straight_through(view: _Floats, ring: tuple[int, ...], little: float) -> li
 def smoothed(laws: _Floats, relations: Sequence[Relation], weight: _Floats, most: float) -> _Floats:
     """The least change of the float laws that satisfies all relations to rounding, by least squares.
 
-    No law may change by much more than `most`.
+    No law may change by much more than `most`. If some have to change by much more than others, they are the ones that
+    are off: changes are then weighed against those before, again and again, which leaves all others alone.
     """
+    found = _satisfying(laws, relations, weight, most, np.ones(len(laws)))
+    for _ in range(_WEIGHED):
+        change = np.abs((found - laws) * weight).max(axis=1, initial=0.0)
+        usual = np.quantile(change, 0.5) if len(change) else 0.0
+        if change.max(initial=0.0) <= _GAP * max(usual, 1e-14 * np.abs(laws * weight).max(initial=0.0)):
+            break
+        ease = np.sqrt(np.maximum(change, 1e-6 * change.max()) / change.max())
+        found = _satisfying(laws, relations, weight, most, ease)
+    return found
+
+
+def _satisfying(laws: _Floats, relations: Sequence[Relation], weight: _Floats, most: float, ease: _Floats) -> _Floats:
+    """The least change, each law's divided by its `ease`, that satisfies all relations."""
     laws, size = laws.copy(), np.abs(laws * weight).max(initial=0.0)
     for _ in range(_ROUNDS):
         rows = [row for relation in relations for row in _equations(laws, relation, weight)]
@@ -170,7 +185,7 @@ def smoothed(laws: _Floats, relations: Sequence[Relation], weight: _Floats, most
         left = system @ laws
         if np.abs(left * weight).max() < 1e-15 * size:
             return laws
-        change = _least_squares(system, left)
+        change = ease[:, None] * _least_squares(csr_array(system.multiply(ease[None, :])), left)
         if np.abs(change * weight).max() > 100 * most:
             break  # relations that hardly depend on the laws would move them anywhere
         laws -= change

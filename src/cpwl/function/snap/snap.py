@@ -31,7 +31,7 @@ from cpwl.function.flags import consistency
 from cpwl.function.jump import largest_jump
 from cpwl.function.make import polyhedra_from_integers
 from cpwl.function.merge import merge
-from cpwl.function.parts import Laws, Parts
+from cpwl.function.parts import Laws, Mesh, Parts
 from cpwl.function.snap.cells import whole_row
 from cpwl.function.snap.complex import Gap, Unfit
 from cpwl.function.snap.even import even_table
@@ -73,10 +73,7 @@ def stretched(p: CPWL, powers: _Ints) -> CPWL:
     polyhedra = Polyhedra(stack.A * factors, stack.b, stack.start, _rows(stack.exact, powers))
     if domain is not None:
         domain = Polyhedron(domain.A * factors, domain.b, _rows(domain.exact, powers))
-    mesh = p.mesh
-    if mesh is not None:
-        corners = primitive(_shifted(mesh.corners, np.append(powers, 0)))
-        mesh = replace(mesh, points=mesh.points * np.exp2(powers), corners=corners)
+    mesh = None if p.mesh is None else _mesh(p.mesh, powers)
     return CPWL.from_parts(Parts(polyhedra, _laws(p.laws, powers), domain, p.tol, mesh))
 
 
@@ -87,6 +84,11 @@ def _rows(exact: NDArray[np.object_] | None, powers: _Ints) -> NDArray[np.object
 def _laws(laws: Laws, powers: _Ints) -> Laws:
     exact = None if laws.exact is None else primitive(_shifted(laws.exact, np.append(-powers, [0, 0])))
     return Laws(laws.gradient * np.exp2(-powers), laws.offset, exact)
+
+
+def _mesh(mesh: Mesh, powers: _Ints) -> Mesh:
+    corners = primitive(_shifted(mesh.corners, np.append(powers, 0)))
+    return replace(mesh, points=mesh.points * np.exp2(powers), corners=corners)
 
 
 def _shifted(rows: NDArray[np.object_], powers: _Ints) -> NDArray[np.object_]:
@@ -139,12 +141,8 @@ def _snapped(p: CPWL, tol: float, even: bool) -> Snapped:
         return Snapped(exactly, Moved(), "", "exact", flat=flat)
     same = p.tol == tol and p.mesh is None and p.known is None
     rough = p if same else CPWL.from_parts(Parts(p.polyhedra, p.laws, p.domain, tol))
-    found = near(rough, reason)
-    if p.dim > 1 and (found.function is None or found.function.num_components > rough.num_components):
-        # Only then: rows through the origin but for noise seem to be of another size, too.
-        powers = uneven(p.polyhedra)
-        other = found if powers is None else _back(p, near(stretched(rough, powers), reason), powers)
-        found = min(found, other, key=lambda one: one.function.num_components if one.function is not None else np.inf)
+    powers = uneven(p.polyhedra) if p.dim > 1 else None
+    found = near(rough, reason) if powers is None else _back(p, near(stretched(rough, powers), reason), powers)
     return replace(found, jump=largest_jump(rough))
 
 
@@ -271,13 +269,16 @@ def _by_ways(p: CPWL, work: Work) -> tuple[Snapped, bool]:
     for name in ways(work):
         try:
             near = WAYS[name](work)
-            q = near.function
-            assert q is not None
-            objection = _too_far(near.moved, p.tol) or _examined(q)[0] or lost_law(work.measured, q, p.tol)
+            function = CPWL.from_parts(near.parts)
+            objection = (
+                _too_far(near.moved, p.tol) or _examined(function)[0] or lost_law(work.measured, function, p.tol)
+            )
         except (Unfit, InputError, LimitError) as reason:
             objection, has_gap = str(reason), has_gap or isinstance(reason, Gap)
         if not objection:
-            return replace(near, way=name, flat=tuple(np.flatnonzero(work.complex.flat).tolist())), has_gap
+            flat = tuple(np.flatnonzero(work.complex.flat).tolist())
+            counts = (near.laws, near.facets, near.patches)
+            return Snapped(function, near.moved, "", name, *counts, near.where, flat), has_gap
         reasons.append(f"{name}: {objection}")
     return Snapped(None, Moved(), "; ".join(reasons)), has_gap
 
@@ -461,16 +462,19 @@ def undone(p: CPWL) -> CPWL | None:
         except InputError:  # pieces that nobody has examined may not follow one another
             return None
         return None if parts is None else CPWL.from_parts(replace(parts, mesh=None))
-    if p.mesh is None or not p.mesh.is_of_floats:
+    if p.mesh is None or not p.mesh.is_of_floats or not _may_be_rounded(p.mesh):
         return None
-    if all(is_coarse(column) for column in (*p.mesh.points.T, *p.mesh.values.T)):
-        return None  # no number has a bit as low as rounding leaves it among numbers of its kind
     found = evened(p, _LITTLE)
     straight = None if found is None else found.function
     if straight is not None and straight.num_pieces != p.num_pieces:
         straight = None  # slivers are flat once their sides are straight, and the data is another function in them
     plain = None if p.mesh.exact_values is not None else _plain(p if straight is None else straight)
     return straight if plain is None else plain
+
+
+def _may_be_rounded(mesh: Mesh) -> bool:
+    """Whether a coordinate, or a value, has a bit as low as rounding leaves it among numbers of its kind."""
+    return any(not is_coarse(column) for column in (*mesh.points.T, *mesh.values.T))
 
 
 def _plain(p: CPWL) -> CPWL | None:
