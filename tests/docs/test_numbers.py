@@ -71,6 +71,17 @@ def test_tolerances_are_as_measured() -> None:
         assert all(row["proved"] for row in rows)
 
 
+def test_trained_networks_are_as_measured() -> None:
+    """The errors of trained networks, of the sizes in the table above them, are those that ``--fit`` has saved."""
+    found = json.loads((ROOT / "benchmarks" / "within.json").read_text("utf-8"))
+    page = (ROOT / "docs" / "howto" / "within.md").read_text("utf-8")
+    shown = dict(re.findall(r"^\| `(\w+)` \|([\d. |]+)\|$", page, re.MULTILINE))
+    assert set(shown) == set(found)
+    for name, cells in shown.items():
+        errors = [100 * found[name]["trained"][str(row["neurons"])] for row in found[name]["rows"]]
+        assert cells.replace(" ", "").split("|") == [f"{error:.1f}" for error in errors]
+
+
 @pytest.mark.filterwarnings("ignore::cpwl.CpwlWarning")
 @pytest.mark.parametrize("name", ["maximum of 20 planes", "explicit MPC law (bundled, floats)"])
 def test_measured_sizes_are_those_of_today(readme: ModuleType, name: str) -> None:

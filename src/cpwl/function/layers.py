@@ -45,6 +45,7 @@ from cpwl.function.sums import Graph, graph_of
 from cpwl.geometry.bodies import Bodies, solid
 from cpwl.geometry.generators import MOST, Generators
 from cpwl.geometry.overlay import split
+from cpwl.geometry.polyhedra import fact
 from cpwl.search import cover
 
 _PRIME = 2**61 - 1
@@ -246,7 +247,7 @@ def _layers(p: CPWL, graph: Graph, flat: bool, deep: bool, room: float) -> Layer
         raise ConstructionError(f"{_NOT}: no hyperplane has two different jumps")
     if not deep:
         _check_some(graph, planes, piece, bodies)
-    piece, bodies = _cells(p, planes, piece, bodies)
+    piece, bodies = _cells(p, tuple(map(tuple, planes.tolist())))
     forms = np.column_stack([planes[:, :-1], -planes[:, -1:]])
     found = _next(Cells(piece, bodies, (forms,)), p.laws.rational(), deep, room)
     count = len(found.neurons)
@@ -342,11 +343,15 @@ def _check_some(graph: Graph, planes: NDArray[np.object_], piece: NDArray[np.int
             raise ConstructionError(f"{_NOT}: {_ENDS}")
 
 
-def _cells(
-    p: CPWL, planes: NDArray[np.object_], piece: NDArray[np.int64], bodies: Bodies
-) -> tuple[NDArray[np.int64], Bodies]:
-    """The pieces with an interior, cut along hyperplanes until each cell is on one side of all and contains no line."""
-    bodies, most = _compact(bodies), _CELLS * p.num_pieces + 200
+@fact
+def _cells(p: CPWL, along: tuple[tuple[int, ...], ...]) -> tuple[NDArray[np.int64], Bodies]:
+    """The pieces with an interior, cut along hyperplanes until each cell is on one side of all and contains no line.
+
+    Equations with and without room ask for the same cells.
+    """
+    planes, most = np.array(along, dtype=object), _CELLS * p.num_pieces + 200
+    piece, bodies = solid(p.polyhedra)
+    bodies = _compact(bodies)
     cuts = _cuts(bodies, planes)
     if len(bodies) + cuts[:, bodies.known].sum() > most:
         raise ConstructionError(f"{_NOT}: its first layer would cut {p.num_pieces} pieces into more than {most}")
