@@ -145,7 +145,7 @@ def figure(saved: dict[str, Any], path: Path) -> None:
     mpl.use("Agg")
     import matplotlib.pyplot as plt
 
-    names = {"curve": "curve, 1,000 points", "plane": "smooth map, 32 x 32", "space": "smooth, 10 x 10 x 10"}
+    names = {"curve": "curve, 1,000 points", "plane": "smooth map, 32 x 32", "ti_N12": "control law, 611 regions"}
     shown = [name for name in names if name in saved]
     with mpl.rc_context({"svg.hashsalt": "cpwl", "svg.fonttype": "none", "font.size": 9, "font.family": "sans-serif"}):
         chart, axes = plt.subplots(1, len(shown), figsize=(3.4 * len(shown), 3.2), sharey=True, squeeze=False)
