@@ -59,7 +59,7 @@ def divided(p: CPWL) -> Divided:
 def essential_coordinates(p: CPWL, low: int = _LOW) -> NDArray[np.int64]:
     """Coordinates that suffice to decide everything about the pieces and the order of the laws; all if below `low`."""
     everything = np.arange(p.dim, dtype=np.int64)
-    if p.dim < low or _is_full(p.polyhedra.integer()[: p.dim, :-1]):
+    if p.dim < low or _is_full(p):
         return everything
     rows = np.concatenate([_distinct_normals(p), _slope_differences(p)])
     if not len(rows):
@@ -68,10 +68,14 @@ def essential_coordinates(p: CPWL, low: int = _LOW) -> NDArray[np.int64]:
     return np.array(pivots(matrix, rank), dtype=np.int64)
 
 
-def _is_full(rows: NDArray[np.object_]) -> bool:
+def _is_full(p: CPWL) -> bool:
     """Whether a prime shows that the first rows span everything, as rows of float data do by their noise."""
-    count, dim = rows.shape
-    return count == dim and bool(nmod_mat(dim, dim, [v % _PRIME for v in rows.ravel().tolist()], _PRIME).rank() == dim)
+    stack, dim = p.polyhedra, p.dim
+    first = Polyhedron(stack.A[:dim], stack.b[:dim], None if stack.exact is None else stack.exact[:dim])
+    rows = first.integer()[:, :-1]
+    return len(rows) == dim and bool(
+        nmod_mat(dim, dim, [v % _PRIME for v in rows.ravel().tolist()], _PRIME).rank() == dim
+    )
 
 
 def _distinct_normals(p: CPWL) -> NDArray[np.object_]:

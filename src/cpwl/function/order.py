@@ -367,10 +367,12 @@ def order_on_cones(
             size = np.linalg.norm(A, axis=2, keepdims=True)
             size = np.where(size > 0, size, 1.0)
             A, b = A / size, b / size[..., 0]
-            fits = np.linalg.svd(A, compute_uv=False).min(axis=1, initial=1.0) > _DEPENDENT
+            left, values, right = np.linalg.svd(A, full_matrices=False)
+            fits = values.min(axis=1, initial=1.0) > _DEPENDENT
             some, A, b = some[fits], A[fits], b[fits]
+            inverse = np.swapaxes(right[fits], 1, 2) @ (np.swapaxes(left[fits], 1, 2) / values[fits][..., None])
             difference = laws[None] - laws[component[some]][:, None]
-            weight = -difference[..., :-1] @ np.linalg.pinv(A)
+            weight = -difference[..., :-1] @ inverse
             rest = np.abs(difference[..., :-1] + weight @ A).max(axis=2, initial=0.0) <= little
             for relation, side, offset in (
                 (above, weight, difference[..., -1]),

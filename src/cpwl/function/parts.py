@@ -232,6 +232,7 @@ class Scale:
         return np.asarray(np.maximum(tol * self.values, least))
 
 
+@fact
 def scale_of(polyhedra: Polyhedra, laws: Laws, tol: float) -> Scale:
     """The scale of float pieces with their laws.
 

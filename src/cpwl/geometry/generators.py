@@ -65,6 +65,9 @@ def generators(polyhedra: Polyhedra) -> Generators:
     >>> found.known
     array([ True,  True, False])
     """
+    if np.diff(polyhedra.start).max(initial=0) < polyhedra.dim:  # nobody has a corner, nor need integers be made
+        none = np.zeros(0, dtype=np.int64)
+        return Generators(np.zeros((0, polyhedra.dim + 1), dtype=object), none, np.zeros_like(polyhedra.start))
     planes = hyperplanes(polyhedra, 0.0)
     infinity = np.array([[0] * polyhedra.dim + [-1]], dtype=object)
     table = np.concatenate([plane_rows(polyhedra, planes), infinity])
