@@ -410,6 +410,43 @@ def test_flat_simplices_are_dropped_with_a_warning():
     assert p.num_pieces == 1
 
 
+WRONG = {
+    "p.restrict(domain=.., box=..)": lambda p: p.restrict([[1, 0]], [2]),
+    "p.clip(low, high)": lambda p: p.clip(0, 1, 2),
+    "p.approximate(within)": lambda p: p.approximate(),
+    "p.range(domain=.., box=.., output=..)": lambda p: p.range(bx=(0, 1)),
+    "p.compose(q, outside=..)": lambda p: p.compose(p, "drop"),
+    "p(x)": lambda p: p(0.0, 1.0),
+    "p.named(names, units)": lambda p: p.named(["x"], [""], 3),
+    "p.doctor(executor=..)": lambda p: p.doctor(2),
+    "CPWL.from_grid(axes, values, triangulation=..)": lambda _: CPWL.from_grid([[0, 1]]),
+    "CPWL.from_breakpoints(x, y, left_slope=.., right_slope=..)": lambda _: CPWL.from_breakpoints([0], [1], 2),
+}
+
+
+@pytest.mark.parametrize("usage", WRONG)
+def test_a_wrong_call_says_what_to_write(usage):
+    """Too many arguments, too few, or names that do not exist: the error has the call as it is written."""
+    with pytest.raises(InputError, match=re.escape(f"write `{usage}`")):
+        WRONG[usage](CPWL.from_breakpoints([0], [0], left_slope=-1, right_slope=1))
+
+
+def test_every_public_method_answers_a_wrong_call():
+    """With a name that no method has; an error from inside a method is not taken for a wrong call."""
+    p = CPWL.from_breakpoints([0], [0], left_slope=-1, right_slope=1)
+    methods = [name for name in dir(CPWL) if name[0] != "_" and callable(getattr(p, name))]
+    assert len(methods) > 30
+    for name in methods:
+        with pytest.raises(InputError, match=re.escape("write `")):
+            getattr(p, name)(no_such_name=1)
+    with pytest.raises(TypeError, match="inside"):
+        CPWL.from_oracle(_failing, [[[1]]], [[1]], [[0]], [1])
+
+
+def _failing(_):
+    raise TypeError("inside")
+
+
 @pytest.mark.parametrize("module", [cpwl, answers])
 def test_every_declared_method_has_its_algorithm(module):
     """A method without a body is attached: it takes the declared arguments, and has the declared name and docstring."""

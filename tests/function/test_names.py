@@ -152,3 +152,9 @@ def test_an_output_is_asked_by_its_name():
         P.range(output="speed")
     with pytest.raises(InputError, match=r"are none; `p.named` gives names"):
         BARE.range(output="fuel")
+    for question in ("range", "argmax", "argmin", "is_convex", "is_concave", "is_monotone", "integral", "mean"):
+        named, numbered = (str(getattr(cpwl.ask(P), question)(output=j)) for j in ("fuel", 1))
+        assert named == numbered
+    assert str(cpwl.ask(P).depends_on(1, output="fuel")) == str(P.depends_on(1, output="fuel"))
+    with pytest.raises(InputError, match=r'no output "fuel"; the names of the outputs are none; give a number'):
+        cpwl.ask(cpwl.compile(BARE).network).range(output="fuel")

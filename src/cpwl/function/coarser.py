@@ -25,11 +25,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, eye_array, hstack, vstack
 
-from cpwl.doors import check_argument, within_float64
+from cpwl.doors import check_argument
 from cpwl.errors import InputError, SolverError
 from cpwl.function.algebra.arithmetic import exactly, output, pieces_of, same_pieces, side_by_side, summed
 from cpwl.function.answers import Distance
-from cpwl.function.cpwl import CPWL
+from cpwl.function.cpwl import CPWL, method_of
 from cpwl.function.domain import box_around, domain_box
 from cpwl.function.make import kuhn_simplices
 from cpwl.function.questions.extent import Asked, asked, extreme
@@ -70,9 +70,8 @@ class Proposal(Generic[Made]):
     steps: CPWL | None = None
 
 
-@within_float64()
+@method_of(CPWL, "approximate")
 def approximate(p: CPWL, within: Any) -> CPWL:
-    """A function with fewer pieces that is within a tolerance of `p` everywhere; `p` itself if none is found."""
     check_argument(p, CPWL, "approximate")
     tolerance = tolerances(p, within)
     found = p

@@ -8,7 +8,9 @@ from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from functools import wraps
 from html import escape
-from typing import Any
+from inspect import Signature, signature
+from types import FunctionType
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,6 +31,8 @@ from cpwl.function.make import (
 from cpwl.function.parts import Known, Laws, Mesh, Parts, label_components
 from cpwl.geometry.generators import Generators, generators
 from cpwl.geometry.polyhedra import Facts, Polyhedra, Polyhedron, fact
+
+_Algorithm = TypeVar("_Algorithm", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -122,8 +126,7 @@ class CPWL:
             check_list(value, name)
         if tol is not None:
             check_number(tol, "tol", least=0.0)
-        with within_float64():
-            return cls.from_parts(parts_of_pieces(A, b, gradient, offset, domain, tol))
+        return cls.from_parts(parts_of_pieces(A, b, gradient, offset, domain, tol))
 
     @classmethod
     def from_simplices(cls, points: Any, simplices: Any, values: Any) -> CPWL:
@@ -155,8 +158,7 @@ class CPWL:
         >>> float(p([[0.25, 0.5]])[0, 0])
         2.25
         """
-        with within_float64():
-            return cls.from_parts(parts_of_simplices(points, simplices, values))
+        return cls.from_parts(parts_of_simplices(points, simplices, values))
 
     @classmethod
     def from_breakpoints(cls, x: Any, y: Any, *, left_slope: Any = None, right_slope: Any = None) -> CPWL:
@@ -177,8 +179,7 @@ class CPWL:
         >>> CPWL.from_breakpoints([0, 1, 2], [0, 1, 0])([[3.0]])
         array([[-1.]])
         """
-        with within_float64():
-            return cls.from_parts(parts_of_breakpoints(x, y, left_slope, right_slope))
+        return cls.from_parts(parts_of_breakpoints(x, y, left_slope, right_slope))
 
     @classmethod
     def from_grid(cls, axes: Sequence[Any], values: Any, *, triangulation: str = "kuhn") -> CPWL:
@@ -204,8 +205,7 @@ class CPWL:
         """
         check_list(axes, "axes")
         check_choice(triangulation, ("kuhn",), "triangulation")
-        with within_float64():
-            return cls.from_parts(parts_of_grid(axes, values, triangulation))
+        return cls.from_parts(parts_of_grid(axes, values, triangulation))
 
     @classmethod
     def from_maxmin(cls, components: Any, rows: Sequence[Sequence[int]]) -> CPWL:
@@ -239,8 +239,7 @@ class CPWL:
             p = cls.from_parts(parts).merge()
             return Parts(p.polyhedra, p.laws, p.domain, p.tol)
 
-        with within_float64():
-            return cls.from_parts(parts_of_maxmin(components, rows, fewer))
+        return cls.from_parts(parts_of_maxmin(components, rows, fewer))
 
     @classmethod
     def from_oracle(cls, f: Callable[[Any], Any], A: Sequence[Any], b: Sequence[Any], centers: Any, radii: Any) -> CPWL:
@@ -268,8 +267,7 @@ class CPWL:
             check_list(value, name)
         if not callable(f) or isinstance(f, type):
             raise InputError(f"`f` must be a function of points, not a {type(f).__name__}")
-        with within_float64():
-            return cls.from_parts(parts_of_oracle(f, A, b, centers, radii))
+        return cls.from_parts(parts_of_oracle(f, A, b, centers, radii))
 
     @classmethod
     def from_parts(cls, parts: Parts) -> CPWL:
@@ -381,8 +379,7 @@ class CPWL:
         exact = None if laws.exact is None else laws.exact[:, output : output + 1]
         return Laws(laws.gradient[:, output : output + 1].copy(), laws.offset[:, output : output + 1].copy(), exact)
 
-    # From here on methods are only declared. Their algorithms are in the chapters above this one; `cpwl.function`
-    # attaches them.
+    # From here on most methods are only declared. Their algorithms are in the chapters above this one: see `method_of`.
 
     def __call__(self, x: ArrayLike) -> NDArray[Any]:
         """Values ``(N, m)`` at points ``(N, n)``; NaN outside the domain.
@@ -523,6 +520,7 @@ class CPWL:
 
     def __rsub__(self, constant: Any) -> CPWL:
         """The difference ``x -> constant - p(x)``."""
+        return (-self).__add__(constant)
 
     def __radd__(self, constant: Any) -> CPWL:
         """The sum ``x -> constant + p(x)``."""
@@ -535,6 +533,7 @@ class CPWL:
 
     def __neg__(self) -> CPWL:
         """The function ``x -> -p(x)``, with the same pieces."""
+        return self * -1
 
     def __rmatmul__(self, matrix: Any) -> CPWL:
         """The function ``x -> M p(x)``, with the same pieces.
@@ -575,6 +574,7 @@ class CPWL:
         >>> CPWL.from_breakpoints([0, 1], [0, 1]).relu().num_pieces
         2
         """
+        return self.clip(0)
 
     def restrict(self, *, domain: Any = None, box: Any = None) -> CPWL:
         """The function on a part of its domain: ``(A, b)`` for ``A x <= b``, or ``box=(low, high)``.
@@ -870,18 +870,55 @@ def _point(x: tuple[float, ...]) -> str:
     return f"({', '.join(f'{v:.6g}' for v in x)})"
 
 
-def attach(kind: type, **algorithms: Callable[..., Any]) -> None:
-    """Give methods that a class declares their algorithms; names, signatures and docstrings are those declared."""
-    for name, algorithm in algorithms.items():
-        setattr(kind, name, _method(getattr(kind, name), algorithm))
+class CallError(InputError, TypeError):
+    """A method was called with other arguments than it takes."""
 
 
-def _method(declared: Callable[..., Any], algorithm: Callable[..., Any]) -> Callable[..., Any]:
+def method_of(kind: type, *names: str) -> Callable[[_Algorithm], _Algorithm]:
+    """A decorator: the algorithm of methods that a class declares with their signatures and docstrings."""
+
+    def attach(algorithm: _Algorithm) -> Any:
+        for name in names:
+            setattr(kind, name, _called_well(getattr(kind, name), algorithm))
+        return getattr(kind, names[0])
+
+    return attach
+
+
+def _called_well(declared: Callable[..., Any], algorithm: Callable[..., Any]) -> Callable[..., Any]:
+    """The algorithm with the name, signature and docstring declared: an error says how it is called."""
+
     @wraps(declared)
     def method(*args: Any, **options: Any) -> Any:
-        return algorithm(*args, **options)
+        try:
+            return algorithm(*args, **options)
+        except OverflowError:
+            with within_float64():
+                raise
+        except TypeError:
+            form = signature(declared)
+            try:
+                form.bind(*args, **options)
+            except TypeError as wrong:
+                raise CallError(f"{wrong}: write `{_usage(declared, form)}`") from None
+            raise
 
     return method
+
+
+def _usage(declared: Callable[..., Any], form: Signature) -> str:
+    """How a method is called: ``p.restrict(domain=.., box=..)``."""
+    first, *rest = form.parameters.values()
+    said = [f"{each.name}=.." if each.kind is each.KEYWORD_ONLY else each.name for each in rest]
+    subject, name = "CPWL" if first.name == "cls" else "p", declared.__name__
+    return f"{subject}{'' if name == '__call__' else '.' + name}({', '.join(said)})"
+
+
+for _name, _member in list(vars(CPWL).items()):
+    if _name[0] != "_" and isinstance(_member, FunctionType):
+        setattr(CPWL, _name, _called_well(_member, _member))
+    elif isinstance(_member, classmethod):
+        setattr(CPWL, _name, classmethod(_called_well(_member.__func__, _member.__func__)))
 
 
 def _is_number(word: str) -> bool:

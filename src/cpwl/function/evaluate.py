@@ -13,14 +13,14 @@ from numpy.typing import ArrayLike, NDArray
 from cpwl.doors import within_float64
 from cpwl.errors import InputError, counted
 from cpwl.exact.rational import fraction_array, to_float, unmasked
-from cpwl.function.cpwl import CPWL
+from cpwl.function.cpwl import CPWL, method_of
 from cpwl.geometry.locate import locate, locate_one
 from cpwl.geometry.polyhedra import fact, intervals
 from cpwl.geometry.probe import Probe
 
 
+@method_of(CPWL, "__call__")
 def evaluate(p: CPWL, x: ArrayLike) -> NDArray[Any]:
-    """Values at points, in floats or rationals as the points are; see `CPWL.__call__`."""
     one = _one_point(p, x)
     piece = -1 if one is None else locate_one(p.polyhedra, one, p.tol)
     if one is not None and piece >= 0:

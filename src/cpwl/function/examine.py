@@ -19,10 +19,9 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from cpwl.doors import within_float64
 from cpwl.executors import check_executor
 from cpwl.function.answers import Finding, Kind, Report, point_text
-from cpwl.function.cpwl import CPWL
+from cpwl.function.cpwl import CPWL, method_of
 from cpwl.function.doctor.first_error import examine_mesh, is_sound, moved_to
 from cpwl.function.doctor.on_pieces import PieceDoctor
 from cpwl.function.jump import largest_jump
@@ -40,9 +39,8 @@ _DENT = 1e-4  # of the largest coordinate: what rounded decimals may do to a str
 _ROUNDING = 1e-13  # relative: what rounding may have moved the points of a table by
 
 
-@within_float64()
+@method_of(CPWL, "doctor")
 def doctor(p: CPWL, *, executor: Executor | None = None) -> Report:
-    """All findings, and the function that they are about; see `CPWL.doctor`."""
     check_executor(executor)
     return replace(examine(p, executor=executor), function=p)
 

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from cpwl.errors import InputError, LimitError
 from cpwl.exact.integers import number_rows, primitive, sign, signs_at
 from cpwl.function.answers import point_text
-from cpwl.function.cpwl import CPWL, generators_of
+from cpwl.function.cpwl import CPWL, generators_of, method_of
 from cpwl.function.form import Hulls, Undecided, chains, exact_rank, hulls, totals, unique_rows
 from cpwl.geometry.facets import Hyperplanes, hyperplanes
 from cpwl.geometry.generators import generators
@@ -208,9 +208,9 @@ def _covered_twice(stack: Hulls) -> str | None:
 _INPUTS = 4  # a simplex has (n + 1)! flags
 
 
+@method_of(CPWL, "fingerprint")
 @fact
 def fingerprint(p: CPWL, key: bytes = b"") -> str:
-    """The digest of the normal form; see `CPWL.fingerprint`."""
     if not isinstance(key, bytes) or len(key) > blake2b.MAX_KEY_SIZE:
         raise InputError(f"`key` must be bytes, at most {blake2b.MAX_KEY_SIZE} of them")
     if p.dim > _INPUTS:
@@ -245,8 +245,8 @@ def _digests(rows: NDArray[np.object_], number: NDArray[np.int64], key: bytes) -
     return [b"" if k < 0 else known[k] for k in number.tolist()]
 
 
+@method_of(CPWL, "__eq__")
 def is_same(p: CPWL, other: object) -> Any:
-    """Whether two are one function on one set; see `CPWL.__eq__`."""
     if not isinstance(other, CPWL):
         return NotImplemented
     if p is other or (p.dim, p.outputs) != (other.dim, other.outputs):
@@ -257,8 +257,8 @@ def is_same(p: CPWL, other: object) -> Any:
         return False
 
 
+@method_of(CPWL, "__hash__")
 def hashed(p: CPWL) -> int:
-    """Equal for equal functions."""
     try:
         return hash(fingerprint(p))
     except LimitError:

@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.doors import within_float64
 from cpwl.exact.integers import linked, sides, unit_view
 from cpwl.exact.rational import fraction_array
-from cpwl.function.cpwl import CPWL, generators_of
+from cpwl.function.cpwl import CPWL, generators_of, method_of
 from cpwl.function.form import Hulls, Undecided, chains, facet_twins, hulls, unique_rows
 from cpwl.function.form import facets as facets_by_corners
 from cpwl.function.lineality import divided
@@ -481,7 +480,7 @@ def _hold_all(
     return np.asarray(result)
 
 
-@within_float64()
+@method_of(CPWL, "merge")
 def merge(p: CPWL, spans: Generators | None = None) -> CPWL:
     """The same function in fewer pieces, or `p` itself if no pieces can be merged.
 

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from cpwl.doors import check_choice, check_count
 from cpwl.errors import InputError, LimitError, counted
 from cpwl.function.answers import Report
-from cpwl.function.cpwl import CPWL
+from cpwl.function.cpwl import CPWL, method_of
 from cpwl.geometry.polyhedra import box_polyhedron
 
 # The box in which a function is drawn: all of a bounded domain, otherwise where it bends and some room around.
@@ -155,6 +155,7 @@ _ABOVE = 0.08  # of the range of a curve, free above and below it
 _MOST = 2000  # pieces that are drawn; more of them would be a grey area and a large file
 
 
+@method_of(CPWL, "_repr_svg_")
 def picture(p: CPWL) -> str | None:
     """The function in its own window, for notebooks: a curve, or a map of pieces; None of too many pieces to be seen.
 
@@ -354,8 +355,8 @@ def axes_for(ax: Any, *, solid: bool = False) -> Any:
     return ax
 
 
+@method_of(CPWL, "plot")
 def plot(p: CPWL, *, kind: str = "auto", ax: Any = None, output: int = 0, box: Any = None, at: Any = None) -> Any:
-    """Draw one output of `p`; see `CPWL.plot`."""
     check_choice(kind, ("auto", "curve", "map", "surface"), "kind")
     check_count(output, "output", least=0, most=p.outputs - 1)
     if (kind == "curve" and p.dim > 1) or (kind in ("map", "surface") and p.dim == 1):
@@ -497,8 +498,8 @@ def _rims(shapes: list[Polygon], parts: int) -> Array:
     return np.concatenate(found)
 
 
+@method_of(Report, "plot")
 def plot_findings(report: Report, *, ax: Any = None) -> Any:
-    """Rings at the witnesses, on the function where it is known: errors red, notes grey."""
     p: CPWL | None = report.function
     drawn = axes_for(ax) if p is None else plot(p, ax=ax)
     dim = 2 if p is None else p.dim

@@ -26,7 +26,7 @@ from cpwl.exact.rational import fraction, fraction_array, ratios
 from cpwl.executors import More, check_executor
 from cpwl.function import CPWL
 from cpwl.function.answers import Answer, Extremum, Face, Lipschitz, Range, Solutions, point_text
-from cpwl.function.questions.extent import Asked, asked, extreme
+from cpwl.function.questions.extent import Asked, asked, extreme, one_output
 from cpwl.function.questions.sets import image_of, solutions
 from cpwl.function.questions.slopes import bends, dependence, monotone, steepest
 from cpwl.geometry.bodies import Bodies, body_of, integral_of, solid, stacked
@@ -298,17 +298,17 @@ class Inquiry:
     checkpoint: str | os.PathLike[str] | None = None
 
     @within_float64()
-    def range(self, *, output: int | None = None) -> Range:
+    def range(self, *, output: int | str | None = None) -> Range:
         """The least and the largest value of an output, each with a point, or a ray if there is no bound."""
         return Range(*self._extremes(output, (-1, 1)))
 
     @within_float64()
-    def argmax(self, *, output: int | None = None) -> Extremum:
+    def argmax(self, *, output: int | str | None = None) -> Extremum:
         """The largest value of an output, with a point where it is attained."""
         return self._extremes(output, (1,))[0]
 
     @within_float64()
-    def argmin(self, *, output: int | None = None) -> Extremum:
+    def argmin(self, *, output: int | str | None = None) -> Extremum:
         """The least value of an output, with a point where it is attained."""
         return self._extremes(output, (-1,))[0]
 
@@ -320,22 +320,22 @@ class Inquiry:
         return replace(found, complete=complete)
 
     @within_float64()
-    def is_convex(self, *, output: int | None = None) -> Answer:
+    def is_convex(self, *, output: int | str | None = None) -> Answer:
         """Whether an output is convex: no comes with two points and their middle."""
-        j = self._output(output)
+        j = one_output(self.subject, output)
         return self._all(Question(bends, (j, 1)), overlap=True)
 
     @within_float64()
-    def is_concave(self, *, output: int | None = None) -> Answer:
+    def is_concave(self, *, output: int | str | None = None) -> Answer:
         """Whether an output is concave: no comes with two points and their middle."""
-        j = self._output(output)
+        j = one_output(self.subject, output)
         return self._all(Question(bends, (j, -1)), overlap=True)
 
     @within_float64()
-    def is_monotone(self, i: int = 0, *, increasing: bool | None = None, output: int | None = None) -> Answer:
+    def is_monotone(self, i: int = 0, *, increasing: bool | None = None, output: int | str | None = None) -> Answer:
         """Whether an output never falls along input `i` (`increasing` True), never rises (False), or either (None)."""
         check_count(i, "i", least=0, most=self.subject.inputs - 1)
-        j = self._output(output)
+        j = one_output(self.subject, output)
         if increasing is not None or isinstance(self.subject, CPWL):
             return self._all(Question(monotone, (i, j, increasing)))
         # One portion may rise and another fall: each direction is asked of all of them.
@@ -347,10 +347,10 @@ class Inquiry:
         return Answer(False, reason, rising.points + falling.points, rising.values + falling.values)
 
     @within_float64()
-    def depends_on(self, i: int, *, output: int | None = None) -> Answer:
+    def depends_on(self, i: int, *, output: int | str | None = None) -> Answer:
         """Whether the values change with input `i`: two points that show it, or a proof that they do not."""
         check_count(i, "i", least=0, most=self.subject.inputs - 1)
-        which = list(range(self.subject.outputs)) if output is None else [self._output(output)]
+        which = list(range(self.subject.outputs)) if output is None else [one_output(self.subject, output)]
         found = None
         for found in (walk := self._walk(Question(dependence, (i, which)))):
             if found:
@@ -360,12 +360,12 @@ class Inquiry:
         return found if isinstance(self.subject, CPWL) else Answer(False, f"no region has a slope along input {i}")
 
     @within_float64()
-    def integral(self, *, output: int | None = None) -> Fraction:
+    def integral(self, *, output: int | str | None = None) -> Fraction:
         """The integral of an output over a bounded domain, exactly; `LimitError` if there are too many regions."""
         return self._integral(output)[0]
 
     @within_float64()
-    def mean(self, *, output: int | None = None) -> Fraction:
+    def mean(self, *, output: int | str | None = None) -> Fraction:
         """The mean of an output over a bounded domain, exactly; `LimitError` if there are too many regions."""
         total, volume = self._integral(output)
         return total / volume
@@ -428,18 +428,9 @@ class Inquiry:
         where = point_text(answer.points[0])
         return replace(answer, reason=f"output {best} is the largest at `x`, but output {rival} at {where}")
 
-    def _output(self, output: int | None) -> int:
-        if output is None and self.subject.outputs > 1:
-            what = "function" if isinstance(self.subject, CPWL) else "network"
-            message = f"the {what} has {self.subject.outputs} outputs: choose one, as in `output=0`"
-            raise InputError(message, option="output")
-        if output is not None:
-            check_count(output, "output", least=0, most=self.subject.outputs - 1)
-        return int(output or 0)
-
-    def _extremes(self, output: int | None, senses: tuple[int, ...]) -> list[Extremum]:
+    def _extremes(self, output: int | str | None, senses: tuple[int, ...]) -> list[Extremum]:
         """The largest value, with a sense of -1 the least; one search for all."""
-        j = self._output(output)
+        j = one_output(self.subject, output)
         question = Question(_extremes, (j, senses), _noted, _recalled)
         if self.checkpoint is None or isinstance(self.subject, CPWL):
             found, complete = self._fold(question, partial(_better, senses), _are_unbounded)
@@ -451,8 +442,8 @@ class Inquiry:
                     journal.finish()
         return [replace(each, complete=complete) for each in found]
 
-    def _integral(self, output: int | None) -> tuple[Fraction, Fraction]:
-        j, total, volume = self._output(output), Fraction(0), Fraction(0)
+    def _integral(self, output: int | str | None) -> tuple[Fraction, Fraction]:
+        j, total, volume = one_output(self.subject, output), Fraction(0), Fraction(0)
         for one, two in (walk := self._walk(Question(_integral, (j,)))):
             total, volume = total + one, volume + two
         walk.check()

@@ -14,7 +14,7 @@ from cpwl.doors import check_argument, check_list, chosen_numbers, within_float6
 from cpwl.errors import InputError, counted
 from cpwl.exact.integers import homogeneous, number_rows, primitive
 from cpwl.exact.rational import fraction_array, fractions_for
-from cpwl.function.cpwl import CPWL, generators_of
+from cpwl.function.cpwl import CPWL, generators_of, method_of
 from cpwl.function.merge import merge
 from cpwl.function.parts import Laws, Parts
 from cpwl.function.snap.snap import snap
@@ -90,9 +90,8 @@ def summed(laws: NDArray[np.object_], others: NDArray[np.object_]) -> NDArray[np
 Integers = NDArray[np.object_]
 
 
-@within_float64()
+@method_of(CPWL, "__add__", "__radd__")
 def add(p: CPWL, other: Any) -> CPWL:
-    """The sum of two functions where both are defined, or of a function and a constant."""
     if not isinstance(other, CPWL):
         constant = fractions_for(other, p.outputs, "outputs")
         return linear_image(p, np.diag([Fraction(1)] * p.outputs) + Fraction(0), constant)
@@ -100,33 +99,21 @@ def add(p: CPWL, other: Any) -> CPWL:
     return on_common_pieces([p, other], lambda laws: summed(laws[0], laws[1]))
 
 
+@method_of(CPWL, "__sub__")
 def subtract(p: CPWL, other: Any) -> CPWL:
-    """The difference of two functions where both are defined, or of a function and a constant."""
     if isinstance(other, CPWL):
-        return add(p, negative(other))
+        return add(p, times(other, -1))
     return add(p, list(-fractions_for(other, p.outputs, "outputs")))
 
 
-def subtracted_from(p: CPWL, constant: Any) -> CPWL:
-    """The difference ``x -> constant - p(x)``."""
-    return add(negative(p), constant)
-
-
-def negative(p: CPWL) -> CPWL:
-    """The function ``x -> -p(x)``, with the same pieces."""
-    return times(p, -1)
-
-
-@within_float64()
+@method_of(CPWL, "__mul__", "__rmul__")
 def times(p: CPWL, factor: Any) -> CPWL:
-    """The multiple ``x -> factor p(x)``: a number, or one for each output. The pieces stay."""
     factors = fractions_for(factor, p.outputs, "outputs")
     return linear_image(p, np.diag(factors) + Fraction(0))
 
 
-@within_float64()
+@method_of(CPWL, "__rmatmul__")
 def linear_image(p: CPWL, matrix: Any, shift: Any = 0) -> CPWL:
-    """The function ``x -> M p(x) + s``, with the same pieces."""
     weight = fraction_array(matrix)
     if weight.ndim != 2 or weight.shape[1] != p.outputs:
         raise InputError(f"a function with {counted(p.outputs, 'output')} takes as many columns, not {weight.shape}")
@@ -144,8 +131,8 @@ def linear_image(p: CPWL, matrix: Any, shift: Any = 0) -> CPWL:
     return p.with_laws(np.stack(rows, axis=1))
 
 
+@method_of(CPWL, "__getitem__")
 def output(p: CPWL, j: Any) -> CPWL:
-    """Output `j` of a function, or those of a slice or list, with the same pieces."""
     chosen = chosen_numbers(j, p.outputs, "output")
     exact = None if p.laws.exact is None else p.laws.exact[:, chosen]
     mesh = p.mesh

@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.doors import check_argument, check_outside, within_float64
+from cpwl.doors import check_argument, check_outside
 from cpwl.errors import InputError, counted
 from cpwl.exact.integers import homogeneous, primitive, sign
 from cpwl.exact.rational import exact_matrix, fraction_array
 from cpwl.function.algebra.arithmetic import exactly, function_of, pieces_of
 from cpwl.function.algebra.extremes import border_rows, need_convex
 from cpwl.function.answers import point_text
-from cpwl.function.cpwl import CPWL
+from cpwl.function.cpwl import CPWL, method_of
 from cpwl.function.form import middle
 from cpwl.function.parts import Laws, Parts
 from cpwl.geometry.bodies import Bodies, body_of, stacked
@@ -32,9 +32,8 @@ from cpwl.geometry.probe import Probe
 Integers = NDArray[np.object_]
 
 
-@within_float64()
+@method_of(CPWL, "compose")
 def compose(p: CPWL, q: CPWL, *, outside: str = "error") -> CPWL:
-    """The function ``x -> p(q(x))``."""
     check_argument(q, CPWL, "compose")
     outside = check_outside(outside)
     if q.outputs != p.dim:
@@ -66,9 +65,8 @@ def compose(p: CPWL, q: CPWL, *, outside: str = "error") -> CPWL:
     return function_of(cells, laws, inner.domain if witness is None else None)
 
 
-@within_float64()
+@method_of(CPWL, "__matmul__")
 def after(p: CPWL, affine: Any) -> CPWL:
-    """The function ``x -> p(A x + b)`` for a pair ``(A, b)``; after another function, as `compose`."""
     if isinstance(affine, CPWL):
         return compose(p, affine)
     if not isinstance(affine, (tuple, list)) or len(affine) != 2:

@@ -12,7 +12,7 @@ from cpwl.errors import InputError
 from cpwl.exact.integers import number_rows, sides
 from cpwl.exact.rational import fraction, is_number
 from cpwl.function.algebra.arithmetic import check_shapes, common_domain, exactly, function_of, pieces_of
-from cpwl.function.cpwl import CPWL
+from cpwl.function.cpwl import CPWL, method_of
 from cpwl.function.doctor.first_error import first_error
 from cpwl.function.flags import consistency
 from cpwl.function.parts import Laws, Parts
@@ -73,10 +73,9 @@ def need_convex(p: CPWL, name: str, instead: str) -> None:
         )
 
 
+@method_of(CPWL, "restrict")
 @formerly(place="domain")
-@within_float64()
 def restrict(p: CPWL, *, domain: Any = None, box: Any = None) -> CPWL:
-    """The function on a part of its domain: ``(A, b)`` for ``A x <= b``, or ``box=(low, high)``."""
     body = as_domain(domain, p.dim, box=box)
     if body is None:
         return p
@@ -89,9 +88,8 @@ def restrict(p: CPWL, *, domain: Any = None, box: Any = None) -> CPWL:
     return made.with_names_of(p)
 
 
-@within_float64()
+@method_of(CPWL, "extend")
 def extend(p: CPWL) -> CPWL:
-    """The function on all of R^n: every piece at the border of the domain is extended with its law."""
     whole = exactly(p)
     number, bodies = pieces_of(whole)
     inner = np.flatnonzero(~is_border(bodies))
@@ -133,14 +131,8 @@ def least(functions: tuple[Any, ...]) -> CPWL:
     return greatest(functions, -1)
 
 
-def positive_part(p: CPWL) -> CPWL:
-    """The function ``x -> max(0, p(x))``, output by output."""
-    return greatest((p, 0))
-
-
-@within_float64()
+@method_of(CPWL, "__abs__")
 def absolute(p: CPWL) -> CPWL:
-    """The function ``x -> |p(x)|``, output by output."""
     whole = exactly(p)
     number, bodies = pieces_of(whole)
     laws = whole.laws.integer()[number]
@@ -148,8 +140,8 @@ def absolute(p: CPWL) -> CPWL:
     return _chosen(bodies, laws, negative, 1, whole.domain)
 
 
+@method_of(CPWL, "clip")
 def clip(p: CPWL, low: Any = None, high: Any = None) -> CPWL:
-    """The function ``x -> min(max(p(x), low), high)``; a bound that is None is left out."""
     for bound in (low, high):
         if bound is not None and not is_number(bound):
             raise InputError(f"a bound of `clip` is a number or None, not a {type(bound).__name__}")

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.doors import check_argument, check_count, formerly, within_float64
+from cpwl.doors import check_argument, check_count, formerly
 from cpwl.errors import InputError
 from cpwl.exact.integers import rounding, sign
 from cpwl.exact.rational import fraction_array
@@ -21,7 +21,7 @@ from cpwl.function.algebra.arithmetic import exactly, output, pieces_of, subtrac
 from cpwl.function.algebra.composition import inner_point
 from cpwl.function.algebra.extremes import absolute, greatest, restrict
 from cpwl.function.answers import Distance, Extremum, Range
-from cpwl.function.cpwl import CPWL
+from cpwl.function.cpwl import CPWL, method_of
 from cpwl.function.snap.snap import snap
 from cpwl.geometry.bodies import Bodies, integral_of, is_bounded
 from cpwl.geometry.overlay import cut_by, repeated
@@ -80,56 +80,55 @@ def asked(p: CPWL, domain: Any = None, box: Any = None) -> Asked:
     return Asked(bodies, whole.laws.integer()[number], number, moved, noise)
 
 
-def one_output(p: CPWL, output: int | str | None) -> int:
-    """The output that a question is about, by its number or its name (`CPWL.named`); the only one by default."""
+def one_output(p: Any, output: int | str | None) -> int:
+    """The output that a question is about, by its number or its name (`CPWL.named`); the only one by default.
+
+    `p` is a function, or a network, which has no names.
+    """
     if output is None:
         if p.outputs > 1:
-            raise InputError(f"the function has {p.outputs} outputs: choose one, as in `output=0`", option="output")
+            what = "function" if isinstance(p, CPWL) else "network"
+            raise InputError(f"the {what} has {p.outputs} outputs: choose one, as in `output=0`", option="output")
         return 0
     if isinstance(output, str):
-        known = p.names[p.dim :]
+        known, none = (p.names[p.inputs :], "`p.named` gives names") if isinstance(p, CPWL) else ((), "give a number")
         if output not in known:
-            listed = ", ".join(f'"{name}"' for name in known) or "none; `p.named` gives names"
+            listed = ", ".join(f'"{name}"' for name in known) or f"none; {none}"
             raise InputError(f'there is no output "{output}"; the names of the outputs are {listed}', option="output")
         return known.index(output)
     check_count(output, "output", least=0, most=p.outputs - 1)
     return int(output)
 
 
+@method_of(CPWL, "range")
 @formerly(place="domain")
-@within_float64()
 def value_range(p: CPWL, *, domain: Any = None, box: Any = None, output: int | str | None = None) -> Range:
-    """The least and the largest value of an output on the domain, exactly, each with a point; or a ray if unbounded."""
     about, j = asked(p, domain, box), one_output(p, output)
     return Range(extreme(about, j, -1), extreme(about, j, 1))
 
 
+@method_of(CPWL, "argmax")
 @formerly(place="domain")
-@within_float64()
 def argmax(p: CPWL, *, domain: Any = None, box: Any = None, output: int | str | None = None) -> Extremum:
-    """The largest value of an output, and a point where it is attained, or a ray along which there is no bound."""
     return extreme(asked(p, domain, box), one_output(p, output), 1)
 
 
+@method_of(CPWL, "argmin")
 @formerly(place="domain")
-@within_float64()
 def argmin(p: CPWL, *, domain: Any = None, box: Any = None, output: int | str | None = None) -> Extremum:
-    """The least value of an output, and a point where it is attained, or a ray along which there is no bound."""
     return extreme(asked(p, domain, box), one_output(p, output), -1)
 
 
+@method_of(CPWL, "integral")
 @formerly(place="domain")
-@within_float64()
 def integral(p: CPWL, *, domain: Any = None, box: Any = None, output: int | str | None = None) -> Fraction:
-    """The integral of an output over a bounded domain, exactly."""
     about, j = asked(p, domain, box), one_output(p, output)
     return integral_of(about.bodies, about.laws[:, j])[0]
 
 
+@method_of(CPWL, "mean")
 @formerly(place="domain")
-@within_float64()
 def mean(p: CPWL, *, domain: Any = None, box: Any = None, output: int | str | None = None) -> Fraction:
-    """The mean value of an output over a bounded domain, exactly."""
     about, j = asked(p, domain, box), one_output(p, output)
     total, volume = integral_of(about.bodies, about.laws[:, j])
     return total / volume
@@ -186,9 +185,8 @@ def _unbounded(about: Asked, i: int, start: Any, ray: Any, sense: int) -> Extrem
 # How far two functions are apart.
 
 
-@within_float64()
+@method_of(CPWL, "distance")
 def distance(p: CPWL, q: CPWL, *, domain: Any = None, box: Any = None) -> Distance:
-    """The largest difference ``max |p - q|`` over all outputs where both are defined, with a point; and the mean."""
     check_argument(q, CPWL, "distance")
     difference = restrict(subtract(p, q), domain=domain, box=box)
     gap = absolute(difference)

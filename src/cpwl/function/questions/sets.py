@@ -14,7 +14,7 @@ from cpwl.errors import InputError, LimitError
 from cpwl.exact.integers import sign
 from cpwl.exact.rational import fraction, fraction_array, fractions_for
 from cpwl.function.answers import Answer, Face, LevelSet, Solutions, point_text
-from cpwl.function.cpwl import CPWL
+from cpwl.function.cpwl import CPWL, method_of
 from cpwl.function.form import exact_rank
 from cpwl.function.questions.extent import Asked, asked, one_output
 from cpwl.geometry.bodies import is_bounded
@@ -25,11 +25,10 @@ from cpwl.geometry.polyhedra import as_domain, ranges
 Point = NDArray[np.object_]
 
 
-@within_float64()
+@method_of(CPWL, "level_set")
 def level_set(
     p: CPWL, value: Any, *, above: bool = False, output: int | str | None = None, domain: Any = None, box: Any = None
 ) -> LevelSet:
-    """Where an output is at most `value`, or with `above` at least: polyhedra with interiors, one in each piece."""
     about, j = asked(p, domain, box), one_output(p, output)
     found = split(about.bodies, _forms(about.laws[:, j], fraction(value)))
     which = np.flatnonzero(found.side == (1 if above else -1))
@@ -37,9 +36,8 @@ def level_set(
     return LevelSet(parts.polyhedra, about.number[found.number[which]], parts)
 
 
-@within_float64()
+@method_of(CPWL, "solve")
 def solve(p: CPWL, value: Any = 0, *, domain: Any = None, box: Any = None) -> Solutions:
-    """All `x` with ``p(x) = value``; see `CPWL.solve`."""
     return solutions(asked(p, domain, box), value)
 
 

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.doors import check_count, within_float64
+from cpwl.doors import check_count
 from cpwl.errors import InputError
 from cpwl.exact.integers import are_multiples, sign
 from cpwl.exact.rational import exact_matrix, fraction_array, negative_direction
 from cpwl.function.algebra.arithmetic import output as output_of
 from cpwl.function.algebra.composition import inner_point
 from cpwl.function.answers import Answer, Lipschitz, number_text, point_text
-from cpwl.function.cpwl import CPWL
+from cpwl.function.cpwl import CPWL, method_of
 from cpwl.function.questions.extent import Asked, asked, one_output
 from cpwl.geometry.bodies import Bodies, body_of
 from cpwl.geometry.facets import hyperplanes
@@ -29,9 +29,8 @@ Floats = NDArray[np.float64]
 _ROUNDING = 1e-12
 
 
-@within_float64()
+@method_of(CPWL, "lipschitz")
 def lipschitz(p: CPWL, norm: Any = 2, *, outputs: Any = None, domain: Any = None, box: Any = None) -> Lipschitz:
-    """The Lipschitz constant in a norm, of inputs and outputs alike, with the piece and two points that show it."""
     return steepest(asked(p if outputs is None else output_of(p, outputs), domain, box), norm)
 
 
@@ -150,7 +149,7 @@ def step_inside(
     return start, np.asarray(start + far * direction)
 
 
-@within_float64()
+@method_of(CPWL, "is_monotone")
 def is_monotone(
     p: CPWL,
     i: int = 0,
@@ -160,7 +159,6 @@ def is_monotone(
     domain: Any = None,
     box: Any = None,
 ) -> Answer:
-    """Whether an output never falls, or never rises, along input `i`; see `CPWL.is_monotone`."""
     check_count(i, "i", least=0, most=p.dim - 1)
     return monotone(asked(p, domain, box), i, one_output(p, output), increasing)
 
@@ -187,9 +185,8 @@ def monotone(about: Asked, i: int, j: int, increasing: bool | None) -> Answer:
     return Answer(False, reason, points, tuple(x for pair in against for x in pair[2:]), moved=about.moved)
 
 
-@within_float64()
+@method_of(CPWL, "depends_on")
 def depends_on(p: CPWL, i: int, *, output: int | str | None = None, domain: Any = None, box: Any = None) -> Answer:
-    """Whether the function changes with input `i`: two points that show it, or a proof that it does not."""
     check_count(i, "i", least=0, most=p.dim - 1)
     return dependence(asked(p, domain, box), i, range(p.outputs) if output is None else [one_output(p, output)])
 
@@ -224,15 +221,13 @@ def _along_input(about: Asked, body: int, i: int, j: int) -> tuple[NDArray[np.ob
 # laws differ otherwise shares nothing, and only one that bends the wrong way must be shown to share a point.
 
 
-@within_float64()
+@method_of(CPWL, "is_convex")
 def is_convex(p: CPWL, *, output: int | str | None = None, domain: Any = None, box: Any = None) -> Answer:
-    """Whether an output is convex: a no has two points and their midpoint, where the function is too large."""
     return bends(asked(p, domain, box), one_output(p, output), 1)
 
 
-@within_float64()
+@method_of(CPWL, "is_concave")
 def is_concave(p: CPWL, *, output: int | str | None = None, domain: Any = None, box: Any = None) -> Answer:
-    """Whether an output is concave: a no has two points and their midpoint, where the function is too small."""
     return bends(asked(p, domain, box), one_output(p, output), -1)
 
 

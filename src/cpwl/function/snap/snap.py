@@ -21,11 +21,11 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from cpwl.doors import check_number, within_float64
+from cpwl.doors import check_number
 from cpwl.errors import InputError, LimitError
 from cpwl.exact.integers import homogeneous, primitive
 from cpwl.exact.rational import fraction_array
-from cpwl.function.cpwl import CPWL, Moved, Snapped
+from cpwl.function.cpwl import CPWL, Moved, Snapped, method_of
 from cpwl.function.doctor.first_error import first_error
 from cpwl.function.flags import consistency
 from cpwl.function.jump import largest_jump
@@ -102,7 +102,7 @@ _INPUTS = 5  # with more, pieces have many corners
 _NOISY = (0.0, 1e-3, 0.1)  # of the tolerance: how noisy rows are at least, one after the other
 
 
-@within_float64()
+@method_of(CPWL, "snap")
 def snap(p: CPWL, tol: float | None = None, *, even: bool = False) -> Snapped:
     """An exactly consistent function near float data, or why there is none to offer; see `CPWL.snap`."""
     if tol is None:
