@@ -32,6 +32,16 @@ def test_compiling_needs_no_optional_library():
     assert loaded & {"scipy.spatial", "scipy.linalg", "scipy.sparse.csgraph", "scipy.optimize"} == set()
 
 
+def test_a_function_alone_has_all_its_methods():
+    """Where nothing but `CPWL` was asked for, every method that it declares has its algorithm: points have values."""
+    program = (
+        "import cpwl; p = cpwl.CPWL.from_breakpoints([0, 1], [0, 1]); assert p([[0.5]]).tolist() == [[0.5]]; "
+        "import types; found = [m for m in vars(cpwl.CPWL).values() if isinstance(m, types.FunctionType)]; "
+        "empty = [m.__name__ for m in found if m.__code__.co_consts == (m.__doc__, None)]; assert not empty, empty"
+    )
+    _loaded_after(program)
+
+
 @pytest.mark.parametrize("module", [cpwl, cpwl.io], ids=["cpwl", "io"])
 def test_every_public_name_is_there(module):
     """What `__all__` lists can be had: functions, classes and modules by their names; at the top there are few."""
