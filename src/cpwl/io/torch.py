@@ -31,16 +31,6 @@ if TYPE_CHECKING:
 # The PyTorch layers that keep a tensor piecewise linear.
 
 
-def layer_kinds() -> list[Any]:
-    """All layers that we read."""
-    from torch import nn
-
-    affine = [nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d, nn.BatchNorm1d, nn.BatchNorm2d]
-    bent = [nn.ReLU, nn.LeakyReLU, nn.PReLU, nn.ReLU6, nn.Hardtanh]
-    pools = [nn.AvgPool1d, nn.AvgPool2d, nn.AvgPool3d, nn.MaxPool1d, nn.MaxPool2d, nn.MaxPool3d]
-    return [*affine, *bent, *pools, nn.Identity, nn.Flatten, nn.Dropout]
-
-
 def check_layer(layer: Any, where: str, name: str) -> None:
     """Refuse a layer that is random, or that looks at more than one sample."""
     from torch import nn
@@ -60,32 +50,35 @@ def check_layer(layer: Any, where: str, name: str) -> None:
             raise InputError(f"{where}: weights must be real floats, not {parameter.dtype}", module=name)
 
 
-def apply_layer(tape: Tape, x: Tensor, layer: Any) -> Tensor:
-    """What the layer gives for `x`, of shape ``(1, ...)``; a ValueError if the shape does not fit."""
-    from torch import nn
+# What each layer gives for `x`, of shape ``(1, ...)``, by its class in ``torch.nn``; a ValueError if that does not fit.
+_LAYERS: dict[str, Callable[[Any, Tape, Tensor], Tensor]] = {
+    "Linear": lambda layer, _, x: _affine(x, layer.weight, layer.bias),
+    **dict.fromkeys(
+        ("Conv1d", "Conv2d", "Conv3d"),
+        lambda layer, _, x: _convolved(
+            x, layer.weight, layer.bias, layer.stride, layer.padding, layer.dilation, layer.groups
+        ),
+    ),
+    **dict.fromkeys(
+        ("BatchNorm1d", "BatchNorm2d"),
+        lambda layer, _, x: _normalised(x, layer.weight, layer.bias, layer.running_mean, layer.running_var, layer.eps),
+    ),
+    "ReLU": lambda _, tape, x: tape.relu(x),
+    "LeakyReLU": lambda layer, tape, x: tape.leaky(x, np.array(layer.negative_slope, dtype=np.float64)),
+    "PReLU": lambda layer, tape, x: _leaky(tape, x, layer.weight),
+    **dict.fromkeys(("ReLU6", "Hardtanh"), lambda layer, tape, x: tape.clip(x, layer.min_val, layer.max_val)),
+    **dict.fromkeys(
+        [f"{kind}Pool{n}d" for kind in ("Avg", "Max") for n in (1, 2, 3)],
+        lambda layer, tape, x: _pooled(tape, x, layer),
+    ),
+    "Identity": lambda _, __, x: x,
+    "Flatten": lambda _, __, x: x.take(x.numbers.reshape(1, -1)),
+    "Dropout": lambda _, __, x: x,
+}
 
-    match layer:
-        case nn.Linear():
-            return _plus(x.matmul(_array(layer.weight).T), layer.bias, 1)
-        case nn.ReLU():
-            return tape.relu(x)
-        case nn.LeakyReLU():
-            return tape.leaky(x, np.array(layer.negative_slope, dtype=np.float64))
-        case nn.PReLU():
-            return _leaky(tape, x, layer.weight)
-        case nn.Hardtanh():  # ReLU6 is one
-            return tape.clip(x, layer.min_val, layer.max_val)
-        case nn.Conv1d() | nn.Conv2d() | nn.Conv3d():
-            options = layer.stride, layer.padding, layer.dilation, layer.groups
-            return _convolved(x, layer.weight, layer.bias, *options)
-        case nn.BatchNorm1d() | nn.BatchNorm2d():
-            return _normalised(x, layer.weight, layer.bias, layer.running_mean, layer.running_var, layer.eps)
-        case nn.AvgPool1d() | nn.AvgPool2d() | nn.AvgPool3d() | nn.MaxPool1d() | nn.MaxPool2d() | nn.MaxPool3d():
-            return _pooled(tape, x, layer)
-        case nn.Flatten():
-            return x.take(x.numbers.reshape(1, -1))
-        case _:
-            return x
+
+def _affine(x: Tensor, weight: Any, bias: Any = None) -> Tensor:
+    return _plus(x.matmul(_array(weight).T), bias, 1)
 
 
 def _leaky(tape: Tape, x: Tensor, slopes: Any) -> Tensor:
@@ -249,9 +242,9 @@ def from_torch(module: torch.nn.Module, *, shape: Sequence[int] | None = None) -
     sample = _sample_shape(layers) if shape is None else tuple(int(size) for size in shape)
     tape = Tape(math.prod(sample))
     x = tape.input((1, *sample))
-    for place, layer in layers:
+    for place, kind, layer in layers:
         try:
-            x = apply_layer(tape, x, layer)
+            x = _LAYERS[kind](layer, tape, x)
         except ValueError as error:
             if isinstance(error, InputError):
                 raise
@@ -259,11 +252,11 @@ def from_torch(module: torch.nn.Module, *, shape: Sequence[int] | None = None) -
     return network_of(tape, x)
 
 
-def _layers(module: Any, name: str) -> Iterator[tuple[str, Any]]:
-    """The layers in order, each with its place, all of them of a kind that we know."""
+def _layers(module: Any, name: str) -> Iterator[tuple[str, str, Any]]:
+    """The layers in order, each with its place and its kind, all of them of a kind that we know."""
     nn = _torch().nn
     where = _check_calls(module, name)
-    known = [nn.Sequential, *layer_kinds()]
+    known = [nn.Sequential, *(getattr(nn, kind) for kind in _LAYERS)]
     kind = next((k for k in known if isinstance(module, k) and type(module).forward is k.forward), None)
     if kind is not None and _is_foreign(kind, "forward"):
         raise InputError(f"{where}: the `forward` of {kind.__name__} is not PyTorch's own", module=name)
@@ -276,7 +269,7 @@ def _layers(module: Any, name: str) -> Iterator[tuple[str, Any]]:
             yield from _layers(child, f"{name}.{i}" if name else str(i))
     else:
         check_layer(module, where, name)
-        yield where, module
+        yield where, kind.__name__, module
 
 
 def _check_calls(module: Any, name: str) -> str:
@@ -303,15 +296,12 @@ def _check_module(module: Any) -> None:
         raise InputError("PyTorch has global hooks, which may compute anything; remove them first")
 
 
-def _sample_shape(layers: list[tuple[str, Any]]) -> tuple[int, ...]:
+def _sample_shape(layers: list[tuple[str, str, Any]]) -> tuple[int, ...]:
     """The number of inputs of the first layer that has a number of them."""
-    nn = _torch().nn
-    for place, layer in layers:
-        if isinstance(layer, nn.Linear):
-            return (int(layer.in_features),)
-        if isinstance(layer, nn.BatchNorm1d):
-            return (int(layer.num_features),)
-        if not isinstance(layer, (nn.ReLU, nn.LeakyReLU, nn.PReLU, nn.Hardtanh, nn.Identity, nn.Flatten, nn.Dropout)):
+    for place, kind, layer in layers:
+        if kind in ("Linear", "BatchNorm1d"):
+            return (int(layer.in_features if kind == "Linear" else layer.num_features),)
+        if "Conv" in kind or "Norm" in kind or "Pool" in kind:
             message = f"{place} needs the shape of a sample: write from_torch(module, shape=(1, 28, 28))"
             raise InputError(message, module=place)
     raise InputError("there is no layer with weights; write from_torch(module, shape=(n,))")
@@ -451,9 +441,6 @@ class _Step:
         result: Tensor = a.times(np.asarray(1 / fraction_array(self.constant(b, a))))
         return result
 
-    def linear(self, x: Any, weight: Any, bias: Any = None) -> Tensor:
-        return _plus(x.matmul(_array(weight).T), bias, 1)
-
     def matmul(self, x: Any, weight: Any) -> Tensor:
         if isinstance(weight, Tensor) or weight.dim() > 2:
             raise ValueError("only products of the input's side with a constant matrix are read")
@@ -571,7 +558,7 @@ _READ: dict[str, Callable[..., Any]] = {
     "clamp_max": lambda step, x, high: step.tape.clip(x, None, high),
     "maximum": lambda step, x, y: step.tape.maximum(*step.pair(x, y)),
     "minimum": lambda step, x, y: step.tape.minimum(*step.pair(x, y)),
-    "linear": _Step.linear,
+    "linear": lambda _, *given: _affine(*given),
     **dict.fromkeys(["matmul", "mm"], _Step.matmul),
     "addmm": _Step.addmm,
     "dropout": _Step.dropout,
