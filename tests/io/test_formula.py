@@ -10,8 +10,7 @@ import pytest
 import cpwl
 from cpwl.cli import main
 from cpwl.errors import InputError, LimitError
-from cpwl.io.expression import Sum
-from cpwl.io.formula import Formula, _independent_hinges, parse
+from cpwl.io.formula import Formula, Sum, _independent_hinges, parse
 
 
 def python_value(text, names, point):

@@ -15,8 +15,7 @@ from cpwl.files import read_text, reading
 from cpwl.function.cpwl import CPWL
 from cpwl.function.doctor.first_error import first_error
 from cpwl.geometry.polyhedra import box_polyhedron
-from cpwl.io.expression import Affine, maximum, minimum
-from cpwl.io.formula import function_of
+from cpwl.io.formula import Affine, function_of, maximum, minimum
 from cpwl.network.network import Network
 
 _NOTHING = ("", "nan", "-nan", "na", "n/a", "#n/a", "null", "none", "-")  # how programs write that there is no number

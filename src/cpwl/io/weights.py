@@ -24,7 +24,7 @@ from cpwl.doors import check_choice, check_list, check_path, needed
 from cpwl.errors import InputError, LimitError
 from cpwl.exact.rational import unmasked
 from cpwl.files import read_bytes, reading, write_bytes
-from cpwl.io.expression import natural_key
+from cpwl.io.formula import natural_key
 from cpwl.network.jit import jax_function
 from cpwl.network.network import Network, rounded
 from cpwl.network.program import Tape, network_of
