@@ -25,6 +25,7 @@ from concurrent.futures import (
 )
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import cache
 from hashlib import blake2b
 from itertools import islice
 from os import urandom
@@ -246,32 +247,24 @@ def spread(
 def _spread(
     work: Work, place: Placed, items: Iterable[Any], executor: Executor | None, prepare: Callable[[Any], Any] | None
 ) -> Iterator[Any]:
-    alone = _Alone(work, place.shared, prepare)
     if executor is None:
-        yield from map(alone, items)
+        held = cache(lambda: place.shared if prepare is None else prepare(place.shared))  # when the first item comes
+        yield from (work(held(), item) for item in items)
         return
     waiting: deque[_Sent] = deque()
-    desk, pace, rest, alive = _Desk(executor, work, place, prepare), _Pace(executor), iter(items), True
+    desk, pace, rest = _Desk(executor, work, place, prepare), _Pace(executor), iter(items)
     try:
         while True:
-            while alive and len(waiting) < pace.ahead and (some := list(islice(rest, pace.size))):
+            while len(waiting) < pace.ahead and (some := list(islice(rest, pace.size))):
                 waiting.append(desk.send(some))
-                alive = waiting[-1].future is not None
             if not waiting:
-                break
+                return
             sent = waiting.popleft()
             done = desk.outcome(sent)
-            if done is None:
-                if alive or sent.future is None:
-                    warnings.warn("a worker process died; this process finishes its tasks", CpwlWarning, 3)
-                alive = False
-                yield from map(alone, sent.items)
-                continue
             pace.learn(len(sent.items), done.seconds)
             yield from done.results
             if done.error is not None:
                 raise done.error
-        yield from map(alone, rest)
     finally:
         for sent in waiting:
             if sent.future is not None:
@@ -381,21 +374,6 @@ class _Pace:
             self.size = max(1, min(self.size, items // 2))
 
 
-@dataclass(slots=True, eq=False)
-class _Alone:
-    """The work in this process; what it needs is prepared when the first item comes."""
-
-    work: Work
-    shared: Any
-    prepare: Callable[[Any], Any] | None
-    ready: bool = False
-
-    def __call__(self, item: Any) -> Any:
-        if self.prepare is not None and not self.ready:
-            self.shared, self.ready = self.prepare(self.shared), True
-        return self.work(self.shared, item)
-
-
 @dataclass(frozen=True, slots=True)
 class _Done:
     """The results of a bundle, up to the first item that raised an error, and how long they took."""
@@ -421,7 +399,7 @@ class _Desk:
         self, executor: Executor | None, work: Work, place: Placed, prepare: Callable[[Any], Any] | None
     ) -> None:
         self.executor, self.work, self.place, self.prepare = executor, work, place, prepare
-        self.there = place.there
+        self.there, self.died = place.there, False
 
     def send(self, items: list[Any], data: bytes | None = None) -> _Sent:
         """A bundle to whoever takes it; with the bytes that all tasks need, or with where they are."""
@@ -435,20 +413,23 @@ class _Desk:
         return _Sent(items, there, future)
 
     def one(self, sent: _Sent) -> Any:
-        """The result of a single item, worked out here if its worker died."""
+        """The result of a single item."""
         done = self.outcome(sent)
-        if done is None:
-            if sent.future is not None:
-                warnings.warn("a worker process died; this process finishes its tasks", CpwlWarning, 5)
-            return self.work(self.place.shared, sent.items[0])
         if done.error is not None:
             raise done.error
         return done.results[0]
 
-    def outcome(self, sent: _Sent, tries: int = 0) -> _Done | None:
-        """What a worker has found, or None if it died."""
+    def here(self, items: list[Any]) -> _Done:
+        """The work in this process, in the place of a worker that died, with one warning."""
+        if self.executor is not None and not self.died:
+            self.died = True
+            warnings.warn("a worker process died; this process finishes its tasks", CpwlWarning, 5)
+        return _bundle(self.work, self.prepare, self.place.digest, self.place.shared, items)
+
+    def outcome(self, sent: _Sent, tries: int = 0) -> _Done:
+        """What a worker has found, or what this process finds if it died."""
         if sent.future is None:
-            return None
+            return self.here(sent.items)
         try:
             return sent.future.result()
         except NotHere:
@@ -456,20 +437,20 @@ class _Desk:
             return self.outcome(self.send(sent.items, self.place.data if tries else None), tries + 1)
         except CancelledError:
             if self.place.again is None or tries == _TRIES:
-                return None
+                return self.here(sent.items)
             if sent.there is self.there:  # it was lost with the worker that had it
                 self.there = self.place.again()
             return self.outcome(self.send(sent.items), tries + 1)
         except BrokenExecutor:
-            return None
+            return self.here(sent.items)
         except Exception as error:
             if type(error).__name__ == "KilledWorker":  # Dask: several workers died of these items
-                return None
+                return self.here(sent.items)
             raise
 
 
 def _bundle(work: Work, prepare: Callable[[Any], Any] | None, digest: bytes, there: Any, items: list[Any]) -> _Done:
-    """Some items one after the other, at a worker."""
+    """Some items one after the other."""
     shared = opened(there) if isinstance(there, Parcel) else there
     began, results = perf_counter(), list[Any]()
     try:

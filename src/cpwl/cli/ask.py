@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -100,10 +100,10 @@ def ask(
             checkpoint=checkpoint,
             **how,
         )
-        ends = _Ends(desk, both=largest and least)
+        both = cache(desk.range)  # where both ends are wanted they are searched together
         single: tuple[tuple[bool, str, Callable[[], Any]], ...] = (
-            (largest, "max", lambda: ends.find("argmax")),
-            (least, "min", lambda: ends.find("argmin")),
+            (largest, "max", lambda: both().argmax if least else desk.argmax()),
+            (least, "min", lambda: both().argmin if largest else desk.argmin()),
             (convex, "convex", desk.is_convex),
             (concave, "concave", desk.is_concave),
             (integral, "integral", desk.integral),
@@ -176,22 +176,6 @@ def _all_asked(questions: dict[str, Callable[[], Any]]) -> dict[str, _Reply]:
 def _undecided(reason: str) -> _Reply:
     reason = spelled(reason, {"max_regions": "--max-regions"})
     return _Reply(f"undecided: {reason}", {"undecided": reason}, None)
-
-
-@dataclass(slots=True)
-class _Ends:
-    """The largest and the least value; where both are wanted they are looked for together."""
-
-    desk: Any
-    both: bool
-    found: Any = None
-
-    def find(self, which: str) -> Any:
-        if not self.both:
-            return getattr(self.desk, which)()
-        if self.found is None:
-            self.found = self.desk.range()
-        return getattr(self.found, which)
 
 
 def _function(f: CPWL | Network, option: str) -> CPWL:

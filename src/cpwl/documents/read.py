@@ -51,14 +51,9 @@ def function_from_table(data: dict[str, Any]) -> CPWL:
     dim, outputs = int(data["dim"]), int(data["outputs"])
     points, simplices, values = data["points"], data["simplices"], data["values"]
     for i, point in enumerate(points):
-        if len(point) != dim:
-            raise InputError(f"points[{i}] has {counted(len(point), 'number')}, but dim is {dim}", point=i)
+        _check_length(point, dim, f"points[{i}]", point=i)
     for i, simplex in enumerate(simplices):
-        if len(simplex) != dim + 1:
-            message = (
-                f"simplices[{i}] has {counted(len(simplex), 'number')}, but a simplex in dimension {dim} has {dim + 1}"
-            )
-            raise InputError(message, piece=i)
+        _check_length(simplex, dim + 1, f"simplices[{i}]", f"a simplex in dimension {dim} has", piece=i)
     if len(values) != len(points):
         raise InputError(f"values has {len(values)} entries, but there are {len(points)} points")
     rows = [_vector(value, outputs, f"values[{i}]", i) for i, value in enumerate(values)]
@@ -95,6 +90,11 @@ def network_from_layers(data: dict[str, Any]) -> Network:
         return Network([_layer(layer, rational) for layer in layers])
 
 
+def _check_length(numbers: Any, count: int, name: str, why: str = "dim is", **details: Any) -> None:
+    if len(numbers) != count:
+        raise InputError(f"{name} has {counted(len(numbers), 'number')}, but {why} {count}", **details)
+
+
 def _check_rows(rows: dict[str, Any], dim: int, name: str, piece: int | None) -> None:
     left, right = rows["A"], rows["b"]
     details = {} if piece is None else {"piece": piece}
@@ -105,8 +105,7 @@ def _check_rows(rows: dict[str, Any], dim: int, name: str, piece: int | None) ->
             **details,
         )
     for j, row in enumerate(left):
-        if len(row) != dim:
-            raise InputError(f"{name}.A[{j}] has {counted(len(row), 'number')}, but dim is {dim}", **details)
+        _check_length(row, dim, f"{name}.A[{j}]", **details)
 
 
 def _gradient(gradient: Any, dim: int, outputs: int, piece: int) -> Any:
@@ -116,16 +115,14 @@ def _gradient(gradient: Any, dim: int, outputs: int, piece: int) -> Any:
     if len(gradient) != outputs or not all(isinstance(row, list) for row in gradient):
         raise InputError(f"{name} must have {outputs} rows, one for each output", piece=piece)
     for j, row in enumerate(gradient):
-        if len(row) != dim:
-            raise InputError(f"{name}[{j}] has {counted(len(row), 'number')}, but dim is {dim}", piece=piece)
+        _check_length(row, dim, f"{name}[{j}]", piece=piece)
     return gradient
 
 
 def _vector(value: Any, outputs: int, name: str, number: int) -> Any:
     """The numbers of one law or point, one an output; a lone number stands for a single output."""
     vector = value if isinstance(value, list) else [value]
-    if len(vector) != outputs:
-        raise InputError(f"{name} has {counted(len(vector), 'number')}, but outputs is {outputs}", piece=number)
+    _check_length(vector, outputs, name, "outputs is", piece=number)
     return vector
 
 

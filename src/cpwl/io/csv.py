@@ -20,6 +20,7 @@ from cpwl.doors import check_argument, check_choice, check_count, check_path, fo
 from cpwl.errors import InputError, LimitError, counted
 from cpwl.exact.rational import fraction
 from cpwl.files import read_text, reading, write_text
+from cpwl.function.answers import point_text
 from cpwl.function.cpwl import CPWL
 from cpwl.io.text import number
 
@@ -233,8 +234,7 @@ def _check_distinct(points: NDArray[np.object_], lines: list[int]) -> None:
     seen: dict[tuple[Any, ...], int] = {}
     for point, line in zip(map(tuple, points), lines, strict=True):
         if point in seen:
-            place = ", ".join(f"{float(v):.6g}" for v in point)
-            raise InputError(f"lines {seen[point]} and {line} have the same point ({place})", line=line)
+            raise InputError(f"lines {seen[point]} and {line} have the same point {point_text(point)}", line=line)
         seen[point] = line
 
 

@@ -25,7 +25,7 @@ from cpwl.compiled import Compiled, held_parts
 from cpwl.compiler import compile
 from cpwl.doors import check_argument, check_limit, check_path, within_float64
 from cpwl.errors import InputError, SolverError
-from cpwl.exact.rational import text
+from cpwl.exact.rational import ratios, text
 from cpwl.files import read_bytes, write_bytes, write_together
 from cpwl.function.cpwl import CPWL
 from cpwl.function.domain import domain_rows
@@ -73,7 +73,7 @@ def extremes(network: Network, domain: Polyhedron, max_regions: int | None = Non
     if not p.complete:
         return None
     places = corner_points(p)
-    points = np.array([[Fraction(v, x[-1]) for v in x[:-1]] for x in places.tolist()], dtype=object)
+    points = np.asarray(ratios(places[:, :-1], places[:, -1:]), dtype=object)
     candidates = _candidates(network, points)
     chosen = np.unique(np.concatenate([np.flatnonzero(mask) for mask in candidates]))
     values = _exact_values(exact_layers(network), points[chosen])

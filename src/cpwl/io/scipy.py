@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from cpwl.errors import CpwlWarning, InputError
 from cpwl.exact.rational import unmasked
+from cpwl.function.answers import point_text
 from cpwl.function.cpwl import CPWL
 
 # How far a multilinear table is from the piecewise-linear one on the Kuhn triangulation of the same grid.
@@ -175,11 +176,10 @@ def _of_grid(source: Any) -> CPWL:
     values = _real(source.values, "values")
     off = deviation(axes, values)
     if off.size > 0:
-        where = ", ".join(f"{v:.6g}" for v in off.at)
         most = "" if off.bound <= off.size else f", and by at most {off.bound:.6g} anywhere"
         warnings.warn(
             "a multilinear table is not piecewise linear; its cells were cut into simplices, and the two differ by "
-            f"{off.size:.6g} at x = ({where}){most}",
+            f"{off.size:.6g} at x = {point_text(off.at)}{most}",
             CpwlWarning,
             stacklevel=3,
         )

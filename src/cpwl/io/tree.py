@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from cpwl.doors import within_float64
 from cpwl.errors import InputError
+from cpwl.function.answers import point_text
 from cpwl.function.cpwl import CPWL
 
 _ROUNDING = 1e-9  # models that agree up to this, relative, are meant to agree
@@ -60,12 +61,12 @@ def from_tree(model: Any) -> CPWL:
 
 
 def _refuse(jump: _Jump, kind: str) -> None:
-    place = ", ".join(f"{v:.6g}" for v in jump.at[:8]) + (", ..." if len(jump.at) > 8 else "")
+    place = point_text(jump.at)
     if np.isinf(jump.size):
-        said = f"two leaves that meet at x = ({place}) differ by more and more along their common facet"
+        said = f"two leaves that meet at x = {place} differ by more and more along their common facet"
     else:
         one, other = (", ".join(f"{v:.6g}" for v in value[:4]) for value in jump.values)
-        said = f"the largest jump is {jump.size:.6g}, at x = ({place}), from {one} to {other}"
+        said = f"the largest jump is {jump.size:.6g}, at x = {place}, from {one} to {other}"
     raise InputError(f"this {kind} is not continuous: {said}", point=jump.at, size=jump.size)
 
 

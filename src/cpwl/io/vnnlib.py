@@ -241,9 +241,8 @@ def check_new_folder(folder: Path) -> None:
 
 
 def _network(source: CPWL | Network | Compiled) -> Network:
-    if isinstance(source, Network):
-        return source
-    return source.network if isinstance(source, Compiled) else compile(source).network
+    function, network = held_parts(source)
+    return compile(function).network if network is None else network  # type: ignore[arg-type]  # one of them is there
 
 
 def _box(source: CPWL | Network | Compiled, box: Any, dtype: str) -> tuple[tuple[Fraction, ...], tuple[Fraction, ...]]:

@@ -58,7 +58,6 @@ def dense_layers(network: Network, dtype: Dtype) -> Iterator[tuple[NDArray[Any],
 # Layers from matrices and vectors, in a list or under names.
 
 
-_VECTOR = ("bias", "b")
 _NAME = re.compile(r"^(?P<layer>.*?)(?P<part>weights?|kernel|bias|biases|[wb])(?P<number>_?\d*)(?::0)?$", re.IGNORECASE)
 
 
@@ -108,10 +107,9 @@ def from_named_weights(tensors: Mapping[str, NDArray[Any]]) -> Network:
         found = _NAME.match(name)
         if found is None:
             raise InputError(f"`{name[:80]}` is neither the weight nor the bias of a layer", name=name)
-        part = found["part"].lower().rstrip("s") if found["part"].lower() != "bias" else "bias"
-        part = {"biase": "bias", "bia": "bias"}.get(part, part)
+        part = found["part"].lower()
         key = natural_key(f"{found['layer']}{found['number']}")
-        kind = "bias" if part in _VECTOR else "weight"
+        kind = "bias" if part[0] == "b" else "weight"
         if kind in layers.setdefault(key, {}):
             raise InputError(f"`{name[:80]}` is a second {kind} of its layer", name=name)
         layers[key][kind] = tensor.T if part == "kernel" else tensor

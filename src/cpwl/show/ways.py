@@ -73,8 +73,7 @@ def measure_ways(source: CPWL | Network, *, points: int = 10_000, seed: int = 0)
     if law is not None:
         found.append(_timed(Way("p(x)", "Python"), law, x, reference))
     nonzeros = network.sizes.nonzeros
-    biases = sum(len(bias) for _, bias in network.layers)
-    way = Way("NumPy network", "Python", bytes=8 * (nonzeros + biases), multiply_adds=nonzeros)
+    way = Way("NumPy network", "Python", bytes=_bytes(network), multiply_adds=nonzeros)
     found.append(_timed(replace(way, neurons=network.sizes.neurons), network, x, reference))
     dense = sum(weight.shape[0] * weight.shape[1] for weight, _ in network.layers)
     runners: list[tuple[str, Callable[[Any], AbstractContextManager[tuple[_Call, int]]], Any, int | None]] = [
@@ -154,6 +153,11 @@ def _with(way: Way, values: _Array, reference: _Array, single: float, batch: flo
     return replace(way, single=single, batch=batch, difference=off)
 
 
+def _bytes(network: Network) -> int:
+    """The bytes of its nonzero weights and its biases."""
+    return 8 * (network.sizes.nonzeros + sum(len(bias) for _, bias in network.layers))
+
+
 _LONG = 0.02  # seconds of a round
 
 
@@ -205,10 +209,9 @@ def _torch(network: Network | CPWL) -> Iterator[tuple[_Call, int]]:
 
 @contextmanager
 def _numba(network: Network) -> Iterator[tuple[_Call, int]]:
-    size = 8 * (network.sizes.nonzeros + sum(len(bias) for _, bias in network.layers))
     if find_spec("numba") is None:
         raise ImportError
-    yield jit(network, backend="numba"), size
+    yield jit(network, backend="numba"), _bytes(network)
 
 
 _SOLVED = 20  # points at which a solver computes the value
@@ -238,7 +241,7 @@ def _solver(given: tuple[CPWL | Network, Network]) -> Iterator[tuple[_Call, int]
             found.append([solution[milp.columns[f"y{k}"]] for k in range(milp.outputs)])
         return np.array(found)
 
-    yield values, 8 * (network.sizes.nonzeros + sum(len(bias) for _, bias in network.layers))
+    yield values, _bytes(network)
 
 
 def _interpolators(law: CPWL | None, x: _Array, reference: _Array) -> Iterator[Way]:

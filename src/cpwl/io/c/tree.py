@@ -20,11 +20,10 @@ from typing import TypeAlias, cast
 
 import numpy as np
 import scipy
-from flint import fmpz_mat
 from numpy.typing import NDArray
 
 from cpwl.errors import InputError, LimitError
-from cpwl.exact.integers import signs_at, unit_view
+from cpwl.exact.integers import number_rows, signs_at, unit_view
 from cpwl.function.cpwl import CPWL
 from cpwl.geometry.cells import Cell, cell_of, cut
 from cpwl.geometry.facets import hyperplanes
@@ -125,21 +124,19 @@ class _Builder:
             raise LimitError(f"{message}; take the network")
         self.most = _NODES * p.num_pieces + 100
         self.cuts = 0
-        laws, law = np.unique(p.component, axis=0, return_inverse=True)
-        _, first = np.unique(law.ravel(), return_index=True)
-        order = np.argsort(np.argsort(first))  # laws in the order of the pieces
-        self.laws = p.laws.integer()[np.sort(first)]
-        assert len(self.laws) == len(laws)
+        first, law = number_rows(p.component)
+        self.laws = p.laws.integer()[first]
         self.pieces: list[tuple[Cell, int, NDArray[np.int64]]] = []
         for i, own in enumerate(np.split(np.arange(len(numbered.number)), p.polyhedra.start[1:-1])):
             planes = numbered.number[own]
             oriented = self.planes[planes] * numbered.side[own, None].astype(object)
             cell = cell_of([tuple(row) for row in oriented.tolist()], p.dim)
-            if _is_solid(cell, p.dim):
-                self.pieces.append((cell, int(order[law.ravel()[i]]), np.unique(planes)))
+            if cell.is_solid:
+                self.pieces.append((cell, int(law[i]), np.unique(planes)))
         if not self.pieces:
             raise InputError("no piece of the function has an interior; `p.doctor()` lists the pieces")
         self.buckets = _buckets([cell for cell, _, _ in self.pieces], p.dim) if buckets else None
+        self.number: dict[int, int] = {}  # of the planes that nodes have, in order
         self.plane: list[int] = []
         self.children: list[list[int]] = []
         self.leaves: list[Leaf] = []
@@ -153,21 +150,12 @@ class _Builder:
                 number = int(np.ravel_multi_index(bucket, self.buckets.counts))
                 # A bucket without a piece is outside the domain.
                 whole[number] = self._grow(pieces, bucket) if pieces else -1
-        used, plane_of = np.unique(np.array(self.plane, dtype=np.int64), return_inverse=True)
-        first = np.unique(plane_of, return_index=True)[1]
-        rank = np.argsort(np.argsort(first))
-        order = used[np.argsort(first)]
-        renamed = {int(old): k for k, old in enumerate(order)}
-        leaves = (
-            Leaf(leaf.law, tuple((renamed[i], side) for i, side in leaf.path), leaf.places, leaf.bucket)
-            for leaf in self.leaves
-        )
         return Tree(
-            self.planes[order],
-            rank[plane_of].astype(np.int64),
+            self.planes[list(self.number)],
+            np.array(self.plane, dtype=np.int64),
             np.array(self.children, dtype=np.int64).reshape(-1, 2),
             self.laws,
-            tuple(leaves),
+            tuple(self.leaves),
             whole,
             self.buckets,
         )
@@ -245,11 +233,12 @@ class _Builder:
                 continue
             best = _best(parts)
             halves = split(parts, best)
-            self.plane.append(int(near[best]))
+            plane = self.number.setdefault(int(near[best]), len(self.number))
+            self.plane.append(plane)
             self.children.append([0, 0])
             if len(self.plane) > self.most:
                 raise LimitError("the search tree has too many nodes; use the network")
-            waiting += [(halves[k], (*path, (int(near[best]), 2 * k - 1)), number, k) for k in (1, 0)]
+            waiting += [(halves[k], (*path, (plane, 2 * k - 1)), number, k) for k in (1, 0)]
         return root
 
 
@@ -291,14 +280,6 @@ def _buckets(cells: list[Cell], dim: int) -> Buckets:
         start.append(Fraction(float(numbers[0])))
         scale.append(Fraction(float(numbers[1])))
     return Buckets((count,) * dim, tuple(start), tuple(scale))
-
-
-def _is_solid(cell: Cell, dim: int) -> bool:
-    """Whether it has an interior."""
-    if not cell.has_point:
-        return False
-    places = cell.places
-    return int(fmpz_mat(len(places), dim + 1, [v for x in places for v in x]).rank()) == dim + 1
 
 
 def law_row(law: NDArray[np.object_]) -> list[Fraction]:

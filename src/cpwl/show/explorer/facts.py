@@ -95,10 +95,7 @@ def examine(
             a, b = getattr(first, what), getattr(second, what)
             if a != b:
                 raise InputError(f"the first has {a} {what} and the second {b}: they cannot be compared")
-    look = _Look(box, prove, progress)
-    if second is None:
-        return look.one(first, names[0])
-    return look.pair(first, second, names)
+    return _Look(box, prove, progress).at([first] if second is None else [first, second], names)
 
 
 class _Look:
@@ -110,49 +107,36 @@ class _Look:
         self.proofs: list[tuple[str, Certificate]] = []
         self.pairs: list[tuple[CPWL, Network]] = []
 
-    def one(self, shown: CPWL | Network, name: str) -> Examined:
-        if isinstance(shown, CPWL):
-            doctor, compiled = self._doctor(shown), self._compile(shown)
-            network = None if compiled is None else compiled.network
-            if network is not None:
-                self._certify("the compiled network", shown, network)
-                self._certify("the same with weights rounded to float64", shown, _rounded(network), network)
-            items = (Item(name, shown, network),)
-        else:
-            p, doctor = self._pieces(shown, name), None
-            compiled = None if p is None else self._compile(p)
-            if p is not None and self.box is None:
-                self._certify("the network against the pieces that were read off it", p, shown)
-            items = (Item(name, p, shown),)
-        return self._examined(items, compiled, doctor, None)
-
-    def pair(self, first: CPWL | Network, second: CPWL | Network, names: tuple[str, str]) -> Examined:
-        both = (first, second)
-        items = tuple(self._item(shown, name) for shown, name in zip(both, names, strict=True))
-        function = next((shown for shown in both if isinstance(shown, CPWL)), None)
-        network = next((shown for shown in both if isinstance(shown, Network)), None)
-        verdict = self._try(
-            "whether the two are equal was not decided",
-            lambda: equal(first, second, box=self.box, max_regions=20 * REGIONS, progress=self.progress),
-        )
-        doctor = compiled = None
+    def at(self, shown: list[CPWL | Network], names: tuple[str, str]) -> Examined:
+        """All about one, or about a pair."""
+        items = [
+            Item(name, each, None) if isinstance(each, CPWL) else Item(name, self._pieces(each, name), each)
+            for each, name in zip(shown, names, strict=False)
+        ]
+        function = next((each for each in shown if isinstance(each, CPWL)), None)
+        network = next((each for each in shown if isinstance(each, Network)), None)
+        pair, verdict, doctor, compiled = len(shown) > 1, None, None, None
+        if pair:
+            verdict = self._try(
+                "whether the two are equal was not decided",
+                lambda: equal(*shown, box=self.box, max_regions=20 * REGIONS, progress=self.progress),
+            )
         if function is not None:
-            doctor, compiled = self._doctor(function), self._compile(function)
-            if network is not None:
-                self._certify("the network against the function", function, network)
-        elif items[0].function is not None:
-            compiled = self._compile(items[0].function)
-        return self._examined(items, compiled, doctor, verdict)
-
-    def _examined(
-        self, items: tuple[Item, ...], compiled: Compiled | None, doctor: Report | None, verdict: Verdict | None
-    ) -> Examined:
-        return Examined(items, compiled, tuple(self.proofs), doctor, verdict, tuple(self.notes), tuple(self.pairs))
-
-    def _item(self, shown: CPWL | Network, name: str) -> Item:
-        if isinstance(shown, CPWL):
-            return Item(name, shown, None)
-        return Item(name, self._pieces(shown, name), shown)
+            doctor = self._try("the doctor did not finish", function.doctor)
+        p = items[0].function if function is None else function
+        if p is not None:
+            compiled = self._try("the function was not compiled", lambda: compile(p, progress=self.progress))
+        if pair and function is not None:
+            self._certify("the network against the function", function, network)
+        elif function is not None and compiled is not None:
+            items = [Item(names[0], function, compiled.network)]
+            self._certify("the compiled network", function, compiled.network)
+            said = "the same with weights rounded to float64"
+            self._certify(said, function, _rounded(compiled.network), compiled.network)
+        elif not pair and p is not None and self.box is None:
+            self._certify("the network against the pieces that were read off it", p, network)
+        proofs, pairs = tuple(self.proofs), tuple(self.pairs)
+        return Examined(tuple(items), compiled, proofs, doctor, verdict, tuple(self.notes), pairs)
 
     def _pieces(self, network: Network, name: str) -> CPWL | None:
         """Every linear region, or None where they are too many to be listed."""
@@ -169,12 +153,6 @@ class _Look:
             )
             return None
         return p
-
-    def _doctor(self, p: CPWL) -> Report | None:
-        return self._try("the doctor did not finish", p.doctor)
-
-    def _compile(self, p: CPWL) -> Compiled | None:
-        return self._try("the function was not compiled", lambda: compile(p, progress=self.progress))
 
     def _certify(self, what: str, p: CPWL, network: Network | None, rounded_from: Network | None = None) -> None:
         if not self.prove or network is None:
