@@ -70,4 +70,4 @@ cpwl.extract(small.network, box=(-1, 1))
 # ## Explore both networks
 
 # %%
-cpwl.report(network, small.network, names=("trained", "compressed"), box=(-1, 1), path="compressed.html", prove=False)
+cpwl.report(network, small.network, names=("trained", "compressed"), box=(-1, 1), path="compressed.html", certify=False)

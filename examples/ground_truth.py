@@ -52,4 +52,4 @@ for seed, ((_, top), network) in enumerate(zip(tables, networks, strict=True)):
 # ## Explore the last network
 
 # %%
-cpwl.report(tables[-1][0], networks[-1], names=("table", "network"), path="ground_truth.html", prove=False)
+cpwl.report(tables[-1][0], networks[-1], names=("table", "network"), path="ground_truth.html", certify=False)

@@ -71,4 +71,4 @@ for name, controller in {"network": compiled.network, "C code": code}.items():
 # ## Explore
 
 # %%
-cpwl.report(law, path="pendulum.html", title="control of an inverted pendulum", prove=False)
+cpwl.report(law, path="pendulum.html", title="control of an inverted pendulum", certify=False)

@@ -58,4 +58,4 @@ assert seen < 1
 # ## Explore
 
 # %%
-cpwl.report(terrain, path="terrain.html", title="a terrain table", prove=False)
+cpwl.report(terrain, path="terrain.html", title="a terrain table", certify=False)

@@ -291,6 +291,7 @@ def test_arguments_are_spelled_alike():
 
 OLD = {
     "certify=": (lambda: cpwl.compile(ABSOLUTE, certificate=True).certificate.proved, True),
+    "certify= of report": (lambda: cpwl.report(ABSOLUTE, title="t", prove=False).title, "t"),
     "domain=": (lambda: ABSOLUTE.restrict(([[1]], [0])).num_pieces, 1),
     "domain= of a function": (lambda: cpwl.simplify(NETWORK, ([[1]], [0])).sizes.neurons, 0),
     "domain= and another": (lambda: ABSOLUTE.range(([[1]], ["1/2"]), output=0).high, 1),

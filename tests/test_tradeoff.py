@@ -158,11 +158,11 @@ def test_the_command_prints_writes_and_draws(tmp_path, capsys):
 def test_the_page_has_a_section():
     """`report(tradeoff=...)` shows the rows; anything else is refused."""
     p, table = found("curve")
-    page = cpwl.report(p, prove=False, tradeoff=table)
+    page = cpwl.report(p, certify=False, tradeoff=table)
     data = json.loads(page.html.split('id="data">')[1].split("</script>")[0])
     assert data["tradeoff"] == json.loads(json.dumps(table.data))
     with pytest.raises(InputError, match="`tradeoff` must"):
-        cpwl.report(p, prove=False, tradeoff=True)
+        cpwl.report(p, certify=False, tradeoff=True)
 
 
 def test_training_needs_torch(monkeypatch):

@@ -125,7 +125,7 @@ def test_pictures_show_names():
     ax = P.plot(output=1)
     assert (ax.get_xlabel(), ax.get_ylabel(), ax.figure.axes[-1].get_ylabel()) == ("speed [rpm]", "load [N]", "fuel")
     assert "speed [rpm]" in P._repr_svg_()
-    html = cpwl.report(P, prove=False).html
+    html = cpwl.report(P, certify=False).html
     assert '"labels":["speed [rpm]","load [N]"],"values":["torque [Nm]","fuel"]' in html
 
 

@@ -200,7 +200,7 @@ def test_a_pair_within_a_proved_bound_is_no_error() -> None:
 def test_only_the_network_on_show_is_highlighted() -> None:
     """Beside a larger network, the construction that `compile` takes is a row like the others."""
     wide = cpwl.Network([([[1], [-1], [1]], [0, 0, -1]), ([[1, 1, 0]], [0])])
-    rows = data_of(cpwl.report(wide, prove=False))["costs"]["rows"]
+    rows = data_of(cpwl.report(wide, certify=False))["costs"]["rows"]
     assert [row["name"] for row in rows if row["taken"]] == ["network"]
 
 
@@ -212,7 +212,7 @@ def test_pairs_must_fit() -> None:
 
 def test_a_title_cannot_break_out_of_the_page() -> None:
     """Names with markup in them are text."""
-    page = cpwl.report(HAT, title="</script><b>{{data}}", prove=False)
+    page = cpwl.report(HAT, title="</script><b>{{data}}", certify=False)
     assert "</script><b>" not in page.html
     assert data_of(page)["title"] == "</script><b>{{data}}"
 
@@ -254,7 +254,7 @@ def test_pages_are_the_same_each_time() -> None:
 
 def test_notebooks_show_the_page_in_a_frame() -> None:
     """The frame holds the whole page."""
-    shown = cpwl.report(HAT, prove=False)._repr_html_()
+    shown = cpwl.report(HAT, certify=False)._repr_html_()
     assert shown.startswith("<iframe srcdoc=")
     assert "&lt;canvas" in shown
 
@@ -293,15 +293,15 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     tilted = cpwl.Network([*hidden, (weight, bias + 0.5)])
     made = {
         "line": cpwl.report(HAT),
-        "plane": cpwl.report(PLANE, prove=False),
-        "space": cpwl.report(CUBE, prove=False),
+        "plane": cpwl.report(PLANE, certify=False),
+        "space": cpwl.report(CUBE, certify=False),
         "wrong": cpwl.report(JUMP),
         "pair": cpwl.report(five_pieces(), tilted, box=(-4, 4)),
         "affine": cpwl.report(cpwl.CPWL.from_pieces([[[0, 0]]], [[0]], [[1, 2]], [0])),
         "outputs": cpwl.report(cpwl.CPWL.from_breakpoints([0, 1, 2], [[0, 1], [1, 0], [0, 2]])),
     }
     plan = cpwl.mpc([[1, 1], [0, 1]], [["0.5"], [1]], 1, "0.1", 3, u=(-1, 1), x=(-5, 5))
-    made["loop"] = cpwl.report(plan.solve(), plant=plan, prove=False)
+    made["loop"] = cpwl.report(plan.solve(), plant=plan, certify=False)
     for name, page in made.items():
         page.save(folder / f"{name}.html")
     return {name: folder / f"{name}.html" for name in made}
@@ -738,7 +738,7 @@ def test_a_plant_in_a_file_has_its_loop_on_the_page(tmp_path: Path, monkeypatch:
     assert np.isfinite(cpwl.read("plant.json")([at])).all()
     assert np.abs(at).max() > 0.1  # the loop would rest at the origin
     with pytest.raises(cpwl.errors.InputError, match="shapes"):
-        cpwl.report(HAT, plant=([[1, 0]], [[1]]), prove=False)
+        cpwl.report(HAT, plant=([[1, 0]], [[1]]), certify=False)
 
 
 @pytest.mark.parametrize("name", ["line", "outputs"])

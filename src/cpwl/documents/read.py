@@ -97,7 +97,7 @@ def _check_length(numbers: Any, count: int, name: str, why: str = "dim is", **de
 
 def _check_rows(rows: dict[str, Any], dim: int, name: str, piece: int | None) -> None:
     left, right = rows["A"], rows["b"]
-    details = {} if piece is None else {"piece": piece}
+    details: dict[str, Any] = {} if piece is None else {"piece": piece}
     if len(left) != len(right):
         raise InputError(
             f"{name}.A has {len(left)} rows and {name}.b has {counted(len(right), 'number')}: "

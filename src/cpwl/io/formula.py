@@ -449,7 +449,7 @@ def _independent_hinges(part: Sum) -> int:
             continue
         plane = tuple((name, value / row[-1][1]) for name, value in row)
         bend[plane] = bend.get(plane, Fraction(0)) + factor * abs(row[-1][1])
-    rows = [[(name, value) for name, value in plane if name] for plane, jump in bend.items() if jump]
+    rows = [[(name, value) for name, value in plane if name] for plane, change in bend.items() if change]
     place = {name: i for i, name in enumerate(sorted({name for row in rows for name, _ in row}))}
     normals = fmpq_mat(len(rows), len(place))
     for i, normal in enumerate(rows):

@@ -73,21 +73,7 @@ def from_regions(
     if len(regions) == 0:
         raise InputError("there are no pieces: `regions` is empty")
     layout = _named(names) if names is not None else layout_of(regions[0])
-    parts: list[list[Any]] = [[], [], [], []]
-    for number, region in enumerate(regions):
-        for place, name in enumerate(layout):
-            parts[place].append(_get(region, name, number))
-        for name in _EQUATIONS:
-            if _has(region, name) and np.size(_get(region, name, number)):
-                raise InputError(
-                    f"region {number} has equations, `{name}`: leave out regions that are flat", piece=number
-                )
-    if layout[0] == layout[1]:
-        parts[0], parts[1] = _split(parts[0], layout[0])
-    A, gradient = ([_plain(v, f"{layout[k]}[{i}]") for i, v in enumerate(parts[k])] for k in (0, 2))
-    b, offset = ([_plain(v, f"{layout[k]}[{i}]").ravel() for i, v in enumerate(parts[k])] for k in (1, 3))
-    pieces = zip(A, b, gradient, offset, strict=True)
-    fitted = [_fit(*piece, number) for number, piece in enumerate(pieces)]
+    fitted = [_fitted(region, layout, number) for number, region in enumerate(regions)]
     every = slice(None) if outputs is None else outputs
     chosen = [chosen_numbers(every, len(law[3]), "outputs") for law in fitted]
     return CPWL.from_pieces(
@@ -138,21 +124,18 @@ def _plain(values: Any, name: str) -> NDArray[Any]:
     return np.asarray(values, dtype=object) if array.dtype.kind in "OUS" else array
 
 
-def _split(matrices: list[Any], name: str) -> tuple[list[Any], list[Any]]:
-    """``A`` and ``b`` of ``[A b]``."""
-    whole = [_plain(matrix, f"{name}[{i}]") for i, matrix in enumerate(matrices)]
-    wrong = next((i for i, matrix in enumerate(whole) if matrix.size and matrix.ndim != 2), None)
-    if wrong is not None:
-        shape = whole[wrong].shape
-        raise InputError(f"`{name}` of region {wrong} must be the matrix [A b], and has shape {shape}", piece=wrong)
-    return (
-        [matrix[:, :-1] if matrix.size else np.zeros((0, 0)) for matrix in whole],
-        [matrix[:, -1] if matrix.size else np.zeros(0) for matrix in whole],
-    )
-
-
-def _fit(A: Any, b: Any, gradient: Any, offset: Any, number: int) -> tuple[Any, Any, Any, Any]:
+def _fitted(region: Any, layout: tuple[str, str, str, str], number: int) -> tuple[Any, Any, Any, Any]:
     """One region with a law of two dimensions, and rows that are there even if there are none."""
+    for name in _EQUATIONS:
+        if _has(region, name) and np.size(_get(region, name, number)):
+            raise InputError(f"region {number} has equations, `{name}`: leave out regions that are flat", piece=number)
+    A, b, gradient, offset = (_plain(_get(region, name, number), f"{name}[{number}]") for name in layout)
+    if layout[0] == layout[1]:  # [A b]
+        if A.size and A.ndim != 2:
+            said = f"`{layout[0]}` of region {number} must be the matrix [A b], and has shape {A.shape}"
+            raise InputError(said, piece=number)
+        A, b = (A[:, :-1], A[:, -1]) if A.size else (np.zeros((0, 0)), np.zeros(0))
+    b, offset = b.ravel(), offset.ravel()
     slopes = gradient.reshape(len(offset), -1) if gradient.ndim < 2 and len(offset) else gradient
     if slopes.ndim != 2 or len(slopes) != len(offset):
         raise InputError(

@@ -24,7 +24,7 @@ _LIMIT = 50_000_000  # entries of a matrix that we write down
 class Windows:
     """``index[o, k]``: the place that window `o` reads with its entry `k`, -1 for padding; both flat.
 
-    >>> Windows.slide([4], [2], strides=[2], before=[1], after=[1]).index.tolist()
+    >>> Windows.slide([4], [2], strides=[2], dilations=[1], before=[1], after=[1]).index.tolist()
     [[-1, 0], [1, 2], [3, -1]]
     """
 
@@ -38,22 +38,20 @@ class Windows:
         sizes: Sequence[int],
         kernel: Sequence[int],
         *,
-        strides: Sequence[int] | None = None,
-        dilations: Sequence[int] | None = None,
-        before: Sequence[int] | None = None,
-        after: Sequence[int] | None = None,
+        strides: Sequence[int],
+        dilations: Sequence[int],
+        before: Sequence[int],
+        after: Sequence[int],
         ceil: bool = False,
     ) -> Windows:
         """The windows of a kernel that slides over an image with padding; `ceil` keeps a last one that sticks out."""
         n = len(sizes)
         for what, numbers in (("kernel", kernel), ("strides", strides), ("dilations", dilations)):
-            if numbers is not None and (len(numbers) != n or min(numbers, default=1) < 1):
+            if len(numbers) != n or min(numbers, default=1) < 1:
                 raise ValueError(f"{what} {list(numbers)} must be {n} positive numbers")
         for numbers in (before, after):
-            if numbers is not None and (len(numbers) != n or min(numbers, default=0) < 0):
+            if len(numbers) != n or min(numbers, default=0) < 0:
                 raise ValueError(f"padding {list(numbers)} must be {n} numbers that are not negative")
-        strides, dilations = strides or [1] * n, dilations or [1] * n
-        before, after = before or [0] * n, after or [0] * n
         out = []
         index = np.zeros((1, 1), dtype=np.int64)
         for size, k, stride, step, low, high in zip(sizes, kernel, strides, dilations, before, after, strict=True):

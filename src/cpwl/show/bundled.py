@@ -166,7 +166,7 @@ class Failure:
         return float(abs(self.network_value - self.function_value))
 
 
-class Verdict(NamedTuple):
+class Checked(NamedTuple):
     """What the stand-alone checker said, and whether that was yes."""
 
     accepted: bool
@@ -204,7 +204,7 @@ class Files(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Row:
+class Line:
     """An example, its network, and what was proved and checked about it."""
 
     example: Example
@@ -218,7 +218,7 @@ class Row:
     """For the float64 weights, read back from the ONNX file."""
     exact: Certificate
     """For the network as compiled."""
-    verdict: Verdict
+    verdict: Checked
     """Of the checker on the proof of the network as compiled."""
     files: Files
     seconds: float
@@ -251,7 +251,7 @@ class Row:
         return " ".join(("python", "-I", NAME, *names))
 
 
-def compile_example(example: Example, folder: Path) -> Row:
+def compile_example(example: Example, folder: Path) -> Line:
     """Compile an example into files in `folder`, prove what is in them, and have the proof checked by a copy there.
 
     >>> from tempfile import TemporaryDirectory
@@ -275,14 +275,14 @@ def compile_example(example: Example, folder: Path) -> Row:
     verdict = check_proof(files.law, files.network, files.proof)
     seconds = perf_counter() - start
     hertrich = bounds.hertrich2021(p.dim, p.num_components)
-    return Row(example, compiled, hertrich, *_try_algorithm_1(p), exported, exact, verdict, files, seconds)
+    return Line(example, compiled, hertrich, *_try_algorithm_1(p), exported, exact, verdict, files, seconds)
 
 
-def check_proof(law: Path, network: Path, proof: Path) -> Verdict:
+def check_proof(law: Path, network: Path, proof: Path) -> Checked:
     """Run the checker beside the files in a process of its own: nothing of ours is in it, nor any other package."""
     command = [sys.executable, "-I", "-S", str(law.with_name(NAME)), str(law), str(network), str(proof)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    return Verdict(done.returncode == 0, (done.stdout + done.stderr).strip())
+    return Checked(done.returncode == 0, (done.stdout + done.stderr).strip())
 
 
 def _try_algorithm_1(p: CPWL) -> tuple[int, Failure | None]:
@@ -310,11 +310,11 @@ NOTES = (
 """What the table's columns mean."""
 
 
-def run_demo(folder: str | Path, *, progress: Progress | None = None) -> list[Row]:
+def run_demo(folder: str | Path, *, progress: Progress | None = None) -> list[Line]:
     """Compile every bundled example into `folder`: functions, networks, proofs, pages, the checker, one table."""
     folder = make_folder(folder)
     examples = list(bundled_examples())
-    rows: list[Row] = []
+    rows: list[Line] = []
     for i, example in enumerate(examples):
         if progress is not None:
             progress(i, len(examples), example.name)
@@ -324,7 +324,7 @@ def run_demo(folder: str | Path, *, progress: Progress | None = None) -> list[Ro
     return rows
 
 
-def explore(row: Row) -> Page:
+def explore(row: Line) -> Page:
     """The page on which one example can be explored, from what was found out already."""
     example, shown = row.example, row.files
     proofs = (("the compiled network", row.exact), ("the ONNX file, its float64 weights", row.exported))
@@ -338,7 +338,7 @@ def explore(row: Row) -> Page:
     return page_of(found, example.name, box=(example.low, example.high), recipe=recipe)
 
 
-def index_of(rows: Sequence[Row]) -> Page:
+def index_of(rows: Sequence[Line]) -> Page:
     """The page with the table of all examples, which leads to the page and the files of each."""
     heads = ("function", "inputs", "pieces", "components", "Hertrich", "Theorem 2", "Algorithm 1", "ours", "layers")
     lines = []
@@ -365,7 +365,7 @@ def index_of(rows: Sequence[Row]) -> Page:
     )
 
 
-def demo_table(rows: Sequence[Row]) -> Table:
+def demo_table(rows: Sequence[Line]) -> Table:
     """The rows as a table for a terminal of 80 columns or more."""
     table = Table(box=SIMPLE_HEAD, padding=0, pad_edge=False, show_edge=False)
     table.add_column("function", no_wrap=True, style="bold")
@@ -388,7 +388,7 @@ def demo_table(rows: Sequence[Row]) -> Table:
     return table
 
 
-def failures(rows: Sequence[Row]) -> list[str]:
+def failures(rows: Sequence[Line]) -> list[str]:
     """Values of Algorithm 1 where it is wrong, one line for each function."""
     return [
         f"{row.example.name:<14}{float(at.network_value):.4g} instead of {float(at.function_value):.4g} "
@@ -398,13 +398,13 @@ def failures(rows: Sequence[Row]) -> list[str]:
     ]
 
 
-def _algorithm_1(row: Row) -> str | Text:
+def _algorithm_1(row: Line) -> str | Text:
     if row.failure is None:
         return f"{row.algorithm1:,}"
     return Text(f"{row.algorithm1:,}\nwrong by\n{row.failure.amount:.3g}", style="bold red")
 
 
-def _numbers(row: Row) -> list[str]:
+def _numbers(row: Line) -> list[str]:
     """Inputs, pieces, components, and the neurons that suffice by the published bounds."""
     p = row.example.function
     counts = [f"{number}" for number in (p.dim, p.num_pieces, p.num_components)]

@@ -61,14 +61,8 @@ class GridTables:
     axes: tuple[Axis, ...]
     values: NDArray[Any]
     tables: tuple[Table, ...]
-
-    @property
-    def inputs(self) -> int:
-        return len(self.axes)
-
-    @property
-    def outputs(self) -> int:
-        return int(self.values.shape[1])
+    inputs: int
+    outputs: int
 
     @property
     def strides(self) -> list[int]:
@@ -147,7 +141,7 @@ def grid_tables(p: CPWL, dtype: str) -> GridTables:
     for i, axis in enumerate(axes):
         if not axis.even:
             tables += [Table(f"axis_{i}", kind, axis.points), Table(f"scale_{i}", kind, axis.scale)]
-    return GridTables(grid, dtype, axes, values, tuple(tables))
+    return GridTables(grid, dtype, axes, values, tuple(tables), len(axes), values.shape[1])
 
 
 def _axis(points: NDArray[np.object_], dtype: str, number: int) -> Axis:

@@ -98,6 +98,8 @@ class NetworkTables:
     dtype: str
     layers: tuple[LayerTables, ...]
     tables: tuple[Table, ...]
+    inputs: int
+    outputs: int
     pool: bool
     """Whether weights are held by their number in a pool."""
     unit: float = 0.0
@@ -114,14 +116,6 @@ class NetworkTables:
             sum(hidden),
             memory,
         )
-
-    @property
-    def inputs(self) -> int:
-        return self.network.inputs
-
-    @property
-    def outputs(self) -> int:
-        return self.network.outputs
 
     def __str__(self) -> str:
         sizes = self.network.sizes
@@ -174,6 +168,8 @@ class TreeTables:
     lines: NDArray[Any]
     """Start and scale of the buckets along each axis."""
     tables: tuple[Table, ...]
+    inputs: int
+    outputs: int
     shift: int | None = None
     """In fixed point, what the sum of a law is divided by, as a power of two."""
 
@@ -182,14 +178,6 @@ class TreeTables:
         n, m = self.inputs, self.outputs
         flash = sum(table.bytes for table in self.tables)
         return Cost(flash, self.tree.depth * n + m * n + len(self.lines), self.tree.depth + 2 * len(self.lines), 0)
-
-    @property
-    def inputs(self) -> int:
-        return int(self.planes.shape[1]) - 1
-
-    @property
-    def outputs(self) -> int:
-        return int(self.laws.shape[1])
 
     def __str__(self) -> str:
         laws, nodes = counted(len(self.tree.laws), "law"), len(self.tree.plane)
@@ -232,22 +220,15 @@ class Folded:
     body: Body
     axis: int
     odd: bool
+    dtype: str
+    tables: tuple[Table, ...]
+    inputs: int
+    outputs: int
 
-    @property
-    def dtype(self) -> str:
-        return self.body.dtype
-
-    @property
-    def tables(self) -> tuple[Table, ...]:
-        return self.body.tables
-
-    @property
-    def inputs(self) -> int:
-        return self.body.inputs
-
-    @property
-    def outputs(self) -> int:
-        return self.body.outputs
+    @classmethod
+    def of(cls, body: Body, axis: int, odd: bool) -> Folded:
+        """The same tables, for one half."""
+        return cls(body, axis, odd, body.dtype, body.tables, body.inputs, body.outputs)
 
     @property
     def cost(self) -> Cost:
@@ -335,7 +316,7 @@ def network_tables(network: Network | IntegerNetwork, dtype: str) -> NetworkTabl
             tables.append(Table(f"start_{i + 1}", start_kind, weight.indptr))
         found.append(LayerTables(*weight.shape, len(numbers), not full))
     tables = [table for table in tables if table.values.size]
-    return NetworkTables(network, dtype, tuple(found), tuple(tables), pooled, unit)
+    return NetworkTables(network, dtype, tuple(found), tuple(tables), network.inputs, network.outputs, pooled, unit)
 
 
 def _dense_is_smaller(weight: Any, dtype: str) -> bool:
@@ -369,7 +350,7 @@ def tree_layout(
         tables.append(Table("plane_of", _smallest(len(tree.planes), _UNSIGNED), tree.plane))
     if tree.buckets is not None:
         tables += [Table("line", kind, lines), Table("root", _smallest(most, _SIGNED), tree.roots)]
-    return TreeTables(tree, dtype, planes, laws, lines, tuple(tables), shift)
+    return TreeTables(tree, dtype, planes, laws, lines, tuple(tables), planes.shape[1] - 1, laws.shape[1], shift)
 
 
 def typed(numbers: Any, dtype: str) -> NDArray[Any]:

@@ -124,7 +124,7 @@ class _Builder:
             raise LimitError(f"{message}; take the network")
         self.most = _NODES * p.num_pieces + 100
         self.cuts = 0
-        first, law = number_rows(p.component)
+        first, law = number_rows(p.component.astype(object))
         self.laws = p.laws.integer()[first]
         self.pieces: list[tuple[Cell, int, NDArray[np.int64]]] = []
         for i, own in enumerate(np.split(np.arange(len(numbered.number)), p.polyhedra.start[1:-1])):

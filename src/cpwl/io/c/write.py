@@ -423,7 +423,7 @@ def to_c(
     guard = guard_of(outside, forms.domain, kind)
     found: dict[str, tuple[_Tables | Folded, _Forms]] = {form: (body, forms) for form, body in forms.found().items()}
     if fold and (half := forms.half()) is not None:
-        found |= {f"folded {form}": (Folded(body, *half.fold), half) for form, body in half.found().items()}
+        found |= {f"folded {form}": (Folded.of(body, *half.fold), half) for form, body in half.found().items()}
     costs = {form: body.cost for form, (body, _) in found.items()}
     fitting = [form for form in found if forms.fits(costs[form])]
     if not fitting:

@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-import onnx
 from numpy.typing import NDArray
 from onnx import helper
 
@@ -96,11 +95,7 @@ def _blocks(weight: Any, keep: bool = False) -> Iterator[tuple[NDArray[np.int64]
 # A protobuf message, and so an ONNX file in one piece, ends at 2 GiB.
 _LIMIT = 2**31 - 2**20
 Layout: TypeAlias = Literal["auto", "dense", "split", "fast"]
-_KINDS = {
-    "float16": onnx.TensorProto.FLOAT16,
-    "float32": onnx.TensorProto.FLOAT,
-    "float64": onnx.TensorProto.DOUBLE,
-}
+_TYPES = ("float16", "float32", "float64")
 
 _NOTES = {
     "cpwl.arithmetic": "Large terms cancel: run in the precision of the file, with TF32 and other reduced "
@@ -160,13 +155,14 @@ def to_onnx(
     check_path(path, "to_onnx")
     check_choice(layout, ("auto", "dense", "split", "fast"), "layout")
     if dtype is not None:
-        check_choice(dtype, tuple(_KINDS), "dtype")
+        check_choice(dtype, _TYPES, "dtype")
     if batch is not None and not (isinstance(batch, str) and batch):
         raise InputError(f'`batch` must be None or the name of a dimension such as "N", not {type(batch).__name__}')
     if integers is not None:
         notes = _checked(metadata) | {"cpwl.inputs": f"{integers.format}: integers of {integers.bits} bits"}
         notes |= {"cpwl.outputs.divided_by": ", ".join(map(str, integers.scales[-1]))}
-        write_bytes(path, _model(*_integer(integers), batch, notes))
+        ends = (integers.input_type, integers.inputs), (integers.sum_type, integers.outputs)
+        write_bytes(path, _integer(integers).file(*ends, batch, notes))
         return
     half = "float16" in network.evaluated_in
     if dtype == "float16" and not half:
@@ -187,32 +183,46 @@ def onnx_bytes(
 ) -> bytes:
     """The content of the file that `to_onnx` writes."""
     notes = {**_NOTES, **_checked(metadata)}
-    check_choice(dtype, tuple(_KINDS), "dtype")
-    kind = _KINDS[dtype]
-    nodes, tensors = _layers(network, dtype, kind, _split(network, dtype, layout))
-    ends = (kind, network.inputs), (kind, network.outputs)
-    return _model(nodes, tensors, *ends, batch, notes)
+    check_choice(dtype, _TYPES, "dtype")
+    graph = _layers(network, dtype, _split(network, dtype, layout))
+    return graph.file((dtype, network.inputs), (dtype, network.outputs), batch, notes)
 
 
-def _model(
-    nodes: list[Any],
-    tensors: list[Any],
-    given: tuple[int, int],
-    found: tuple[int, int],
-    batch: str | None,
-    notes: dict[str, str],
-) -> bytes:
-    """The file of a graph whose `X` and `Y` have these types and widths."""
-    rows = 1 if batch is None else batch
-    x, y = (helper.make_tensor_value_info(name, k, [rows, n]) for name, (k, n) in (("X", given), ("Y", found)))
-    model = helper.make_model(
-        helper.make_graph(nodes, "cpwl", [x], [y], tensors),
-        opset_imports=[helper.make_opsetid("", 13)],
-        ir_version=8,
-        producer_name="cpwl",
-    )
-    helper.set_model_props(model, notes)
-    return bytes(model.SerializeToString(deterministic=True))
+@dataclass(frozen=True, slots=True, eq=False)
+class _Graph:
+    """Nodes and constants of a file, in order; what is added is returned by the name of its value."""
+
+    nodes: list[Any] = field(default_factory=list)
+    tensors: list[Any] = field(default_factory=list)
+
+    def node(self, op: str, inputs: list[str], output: str, name: str, **attributes: Any) -> str:
+        self.nodes.append(helper.make_node(op, inputs, [output], name, **attributes))
+        return output
+
+    def tensor(self, name: str, array: NDArray[Any]) -> str:
+        raw = array.astype(array.dtype.newbyteorder("<"), copy=False).tobytes()
+        self.tensors.append(helper.make_tensor(name, _kind(array.dtype), array.shape, raw, raw=True))
+        return name
+
+    def file(self, given: tuple[str, int], found: tuple[str, int], batch: str | None, notes: dict[str, str]) -> bytes:
+        """The file of the graph, whose `X` and `Y` have these types and widths."""
+        rows = 1 if batch is None else batch
+        x, y = (
+            helper.make_tensor_value_info(name, _kind(dtype), [rows, n])
+            for name, (dtype, n) in (("X", given), ("Y", found))
+        )
+        model = helper.make_model(
+            helper.make_graph(self.nodes, "cpwl", [x], [y], self.tensors),
+            opset_imports=[helper.make_opsetid("", 13)],
+            ir_version=8,
+            producer_name="cpwl",
+        )
+        helper.set_model_props(model, notes)
+        return bytes(model.SerializeToString(deterministic=True))
+
+
+def _kind(dtype: Any) -> int:
+    return int(helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))
 
 
 def _checked(metadata: Mapping[str, str] | None) -> dict[str, str]:
@@ -228,7 +238,7 @@ def _split(network: Network, dtype: str, layout: Layout) -> list[bool]:
         return [_pays(weight) for weight, _ in network.layers]
     if layout != "split":
         try:
-            check_dense_size(network, dtype, _LIMIT, "that an ONNX file can hold", tuple(_KINDS))
+            check_dense_size(network, dtype, _LIMIT, "that an ONNX file can hold", _TYPES)
         except LimitError:
             if layout == "dense":
                 raise
@@ -240,9 +250,9 @@ def _split(network: Network, dtype: str, layout: Layout) -> list[bool]:
     return [True] * len(network.layers)
 
 
-def _layers(network: Network, dtype: str, kind: int, split: Sequence[bool]) -> tuple[list[Any], list[Any]]:
+def _layers(network: Network, dtype: str, split: Sequence[bool]) -> _Graph:
     """One `Gemm` for a whole layer; for one in parts the columns that each reads, a `Gemm` on these, and `Concat`."""
-    nodes, tensors, before = [], [], "X"
+    graph, before = _Graph(), "X"
     for i, parts in enumerate(split_layers(rounded(network, dtype), split), start=1):
         last = i == len(network.layers)
         after = "Y" if last else f"Z_{i}"
@@ -250,19 +260,17 @@ def _layers(network: Network, dtype: str, kind: int, split: Sequence[bool]) -> t
         for k, part in enumerate(parts, start=1):
             name, read = (str(i), before) if part.columns is None else (f"{i}_{k}", f"G_{i}_{k}")
             if part.columns is not None:
-                tensors.append(_tensor(f"I_{name}", part.columns, onnx.TensorProto.INT64))
-                nodes.append(helper.make_node("Gather", [before, f"I_{name}"], [read], f"Gather_{name}", axis=1))
-            tensors.append(_tensor(f"W_{name}", part.weight.astype(dtype), kind))
-            tensors.append(_tensor(f"b_{name}", part.bias.astype(dtype), kind))
-            outputs.append(after if part.columns is None else f"P_{name}")
-            operands, plain = [read, f"W_{name}", f"b_{name}"], {"alpha": 1.0, "beta": 1.0, "transB": 1}
-            nodes.append(helper.make_node("Gemm", operands, [outputs[-1]], f"Gemm_{name}", **plain))
+                graph.node("Gather", [before, graph.tensor(f"I_{name}", part.columns)], read, f"Gather_{name}", axis=1)
+            own = (("W", part.weight), ("b", part.bias))
+            operands = [read, *(graph.tensor(f"{word}_{name}", array.astype(dtype)) for word, array in own)]
+            output = after if part.columns is None else f"P_{name}"
+            outputs.append(graph.node("Gemm", operands, output, f"Gemm_{name}", alpha=1.0, beta=1.0, transB=1))
         if parts[0].columns is not None:
-            nodes.append(helper.make_node("Concat", outputs, [after], f"Concat_{i}", axis=1))
+            graph.node("Concat", outputs, after, f"Concat_{i}", axis=1)
         if not last:
-            nodes.append(helper.make_node("Relu", [after], [f"A_{i}"], f"Relu_{i}"))
+            graph.node("Relu", [after], f"A_{i}", f"Relu_{i}")
         before = f"A_{i}"
-    return nodes, tensors
+    return graph
 
 
 # Networks of integers. `MatMulInteger` multiplies bytes: with weights of 8 bits the inputs of a layer, which are not
@@ -270,35 +278,28 @@ def _layers(network: Network, dtype: str, kind: int, split: Sequence[bool]) -> t
 # multiplies in the type of the sums.
 
 
-def _integer(network: IntegerNetwork) -> tuple[list[Any], list[Any], tuple[int, int], tuple[int, int]]:
-    """Nodes, constants, and types and widths of `X` and `Y`."""
-    kind = getattr(onnx.TensorProto, network.sum_type.upper())
-    word = np.dtype(network.sum_type)
-    nodes: list[Any] = [helper.make_node("Cast", ["X"], ["A_0"], "Cast_X", to=kind)]
-    tensors = [_tensor("zero", np.zeros(1, dtype=word), kind)]
+def _integer(network: IntegerNetwork) -> _Graph:
+    """The graph of a network of integers."""
+    graph, word = _Graph(), np.dtype(network.sum_type)
+    graph.node("Cast", ["X"], "A_0", "Cast_X", to=_kind(word))
+    graph.tensor("zero", np.zeros(1, dtype=word))
     for i, (weight, bias) in enumerate(network.layers, start=1):
         W, b, before, reach = weight.toarray(), bias, f"A_{i - 1}", network.reach[i - 1]
         if _by_bytes(network, i, W, b):
             if i == 1:  # inputs that are not negative
                 half = 2 ** (network.bits - 1)
-                b, before, reach = b - half * W.sum(axis=1), "A_up", 2 * half - 1
-                tensors.append(_tensor("half", np.array([half], dtype=word), kind))
-                nodes.append(helper.make_node("Add", ["A_0", "half"], ["A_up"], "Add_half"))
-            made, held = _bytes_of(i, before, W, reach, kind, word)
+                b, reach = b - half * W.sum(axis=1), 2 * half - 1
+                before = graph.node("Add", ["A_0", graph.tensor("half", np.array([half], word))], "A_up", "Add_half")
+            _add_bytes(graph, i, before, W, reach, word)
         else:
-            stored = getattr(onnx.TensorProto, network.weights.upper())
-            held = [_tensor(f"V_{i}", np.ascontiguousarray(W.T.astype(network.weights)), stored)]
-            made = [
-                helper.make_node("Cast", [f"V_{i}"], [f"W_{i}"], f"Cast_{i}", to=kind),
-                helper.make_node("MatMul", [before, f"W_{i}"], [f"P_{i}"], f"MatMul_{i}"),
-            ]
+            held = graph.tensor(f"V_{i}", np.ascontiguousarray(W.T.astype(network.weights)))
+            cast = graph.node("Cast", [held], f"W_{i}", f"Cast_{i}", to=_kind(word))
+            graph.node("MatMul", [before, cast], f"P_{i}", f"MatMul_{i}")
         last = i == len(network.layers)
-        tensors += [*held, _tensor(f"b_{i}", b.astype(word), kind)]
-        nodes += [*made, helper.make_node("Add", [f"P_{i}", f"b_{i}"], ["Y" if last else f"Z_{i}"], f"Add_{i}")]
+        graph.node("Add", [f"P_{i}", graph.tensor(f"b_{i}", b.astype(word))], "Y" if last else f"Z_{i}", f"Add_{i}")
         if not last:
-            nodes.append(helper.make_node("Max", [f"Z_{i}", "zero"], [f"A_{i}"], f"Relu_{i}"))
-    given = getattr(onnx.TensorProto, network.input_type.upper())
-    return nodes, tensors, (given, network.inputs), (kind, network.outputs)
+            graph.node("Max", [f"Z_{i}", "zero"], f"A_{i}", f"Relu_{i}")
+    return graph
 
 
 def _by_bytes(network: IntegerNetwork, i: int, weight: NDArray[Any], bias: NDArray[Any]) -> bool:
@@ -310,37 +311,22 @@ def _by_bytes(network: IntegerNetwork, i: int, weight: NDArray[Any], bias: NDArr
     return i > 1 or bool(sums.max() < 2**31)
 
 
-def _bytes_of(
-    i: int, before: str, weight: NDArray[Any], reach: int, kind: int, word: np.dtype[Any]
-) -> tuple[list[Any], list[Any]]:
+def _add_bytes(graph: _Graph, i: int, before: str, weight: NDArray[Any], reach: int, word: np.dtype[Any]) -> None:
     """The product of a layer with inputs from 0 to `reach`, byte by byte."""
-    tensors = [_tensor(f"W_{i}", np.ascontiguousarray(weight.T.astype(np.int8)), onnx.TensorProto.INT8)]
-    nodes, parts = [], []
+    held, parts = graph.tensor(f"W_{i}", np.ascontiguousarray(weight.T.astype(np.int8))), []
     count = max(1, -(-reach.bit_length() // 8))
     for k in range(count):
-        name, at = f"{i}_{k}", before
+        name, at, down = f"{i}_{k}", before, ""
         if k:
-            tensors.append(_tensor(f"down_{name}", np.array([256**k], dtype=word), kind))
-            nodes.append(helper.make_node("Div", [at, f"down_{name}"], [f"D_{name}"], f"Div_{name}"))
-            at = f"D_{name}"
+            down = graph.tensor(f"down_{name}", np.array([256**k], dtype=word))
+            at = graph.node("Div", [at, down], f"D_{name}", f"Div_{name}")
         if k < count - 1:
-            tensors.append(_tensor(f"base_{name}", np.array([256], dtype=word), kind))
-            nodes.append(helper.make_node("Mod", [at, f"base_{name}"], [f"M_{name}"], f"Mod_{name}"))
-            at = f"M_{name}"
-        nodes.append(helper.make_node("Cast", [at], [f"B_{name}"], f"Byte_{name}", to=onnx.TensorProto.UINT8))
-        product = f"Q_{name}" if k else f"P_{name}"
-        nodes.append(helper.make_node("MatMulInteger", [f"B_{name}", f"W_{i}"], [product], f"MatMul_{name}"))
-        if k:
-            nodes.append(helper.make_node("Mul", [product, f"down_{name}"], [f"P_{name}"], f"Mul_{name}"))
-        parts.append(f"P_{name}")
+            base = graph.tensor(f"base_{name}", np.array([256], dtype=word))
+            at = graph.node("Mod", [at, base], f"M_{name}", f"Mod_{name}")
+        byte = graph.node("Cast", [at], f"B_{name}", f"Byte_{name}", to=_kind("uint8"))
+        product = graph.node("MatMulInteger", [byte, held], f"Q_{name}" if k else f"P_{name}", f"MatMul_{name}")
+        parts.append(graph.node("Mul", [product, down], f"P_{name}", f"Mul_{name}") if k else product)
+    total = parts[0]
     for k, part in enumerate(parts[1:], start=1):
-        nodes.append(
-            helper.make_node("Add", [parts[0] if k == 1 else f"S_{i}_{k - 1}", part], [f"S_{i}_{k}"], f"Sum_{i}_{k}")
-        )
-    nodes[-1].output[0] = f"P_{i}"
-    return nodes, tensors
-
-
-def _tensor(name: str, array: NDArray[Any], kind: int) -> onnx.TensorProto:
-    raw = array.astype(array.dtype.newbyteorder("<"), copy=False).tobytes()
-    return helper.make_tensor(name, kind, array.shape, raw, raw=True)
+        total = graph.node("Add", [total, part], f"S_{i}_{k}", f"Sum_{i}_{k}")
+    graph.nodes[-1].output[0] = f"P_{i}"

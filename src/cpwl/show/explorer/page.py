@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 import cpwl.function.picture as of_function
 from cpwl.documents.write import function_document, network_document
-from cpwl.doors import check_call, check_path, check_switch, within_float64
+from cpwl.doors import check_call, check_path, check_switch, formerly, within_float64
 from cpwl.errors import InputError
 from cpwl.exact.rational import fraction, fraction_array
 from cpwl.files import write_text
@@ -71,6 +71,7 @@ class Page:
         return f'<iframe srcdoc="{escape(self.html)}" width="100%" height="900" style="border:0"></iframe>'
 
 
+@formerly(prove="certify")
 @within_float64()
 def report(
     first: CPWL | Network,
@@ -80,7 +81,7 @@ def report(
     title: str | None = None,
     names: tuple[str, str] | None = None,
     box: tuple[Any, Any] | None = None,
-    prove: bool = True,
+    certify: bool = True,
     tradeoff: Tradeoff | None = None,
     plant: Any = None,
     progress: Progress | None = None,
@@ -103,7 +104,7 @@ def report(
         Titles of the page and of the functions or networks on it.
     box
         ``(low, high)``: the part to draw, and for networks the domain to examine; by default where the function bends.
-    prove
+    certify
         Whether to search for proofs, which can take longer than all other steps.
     tradeoff
         The result of `cpwl.tradeoff` for the function: neurons against the allowed error.
@@ -119,18 +120,18 @@ def report(
         The page; `Page.save` writes it, and notebooks show it.
 
     >>> p = CPWL.from_breakpoints([0, 1, 2], [0, 1, 0])
-    >>> page = report(p, title="a hat", prove=False)
+    >>> page = report(p, title="a hat", certify=False)
     >>> page.title, "<script" in page.html
     ('a hat', True)
     """
     check_call(progress)
-    check_switch(prove, "prove")
+    check_switch(certify, "certify")
     if tradeoff is not None and not isinstance(tradeoff, Tradeoff):
         raise InputError("`tradeoff` must be the result of `cpwl.tradeoff(p)`, or left out")
     if path is not None:
         check_path(path, "report")
     called = names or (("p" if isinstance(first, CPWL) else "network", "") if second is None else ("first", "second"))
-    found = examine(first, second, names=called, box=box, prove=prove, progress=progress)
+    found = examine(first, second, names=called, box=box, prove=certify, progress=progress)
     shown = [*called] if names else [repr(first), repr(second)]
     said = title or (shown[0] if second is None else " and ".join(shown))
     page = page_of(found, said, box=box, tradeoff=tradeoff, plant=plant)
