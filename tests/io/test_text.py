@@ -8,8 +8,7 @@ import pytest
 import cpwl
 from cpwl.cli import main
 from cpwl.errors import InputError
-from cpwl.io.csv import from_csv
-from cpwl.io.text import from_nnet, from_pwl
+from cpwl.io.text import from_csv, from_nnet, from_pwl
 
 
 def saved(tmp_path, name, text):

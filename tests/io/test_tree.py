@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cpwl.errors import InputError
-from cpwl.io.tree import from_tree
+from cpwl.io.scipy import from_tree
 
 trees = pytest.importorskip("sklearn.tree")
 

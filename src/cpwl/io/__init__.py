@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from cpwl.io.c.write import CCode, to_c
-    from cpwl.io.csv import from_csv, from_pieces_csv, to_csv, to_dataframe
     from cpwl.io.endings import read, write
     from cpwl.io.formula import Formula
     from cpwl.io.mat import from_mat, from_regions, to_mat
@@ -17,10 +16,9 @@ if TYPE_CHECKING:
     from cpwl.io.mpqp import from_active_sets, from_ppopt
     from cpwl.io.onnx.read import from_onnx
     from cpwl.io.onnx.write import to_onnx
-    from cpwl.io.scipy import from_interp, from_scipy
-    from cpwl.io.text import from_nnet, from_pwl
+    from cpwl.io.scipy import from_interp, from_scipy, from_tree
+    from cpwl.io.text import from_csv, from_nnet, from_pieces_csv, from_pwl, to_csv, to_dataframe
     from cpwl.io.torch import from_torch, to_torch
-    from cpwl.io.tree import from_tree
     from cpwl.io.vnnlib import Benchmark, to_vnnlib
     from cpwl.io.weights import from_npz, from_safetensors, from_sklearn, from_weights, to_jax, to_npz, to_safetensors
 
@@ -67,7 +65,6 @@ __all__ = [
 # The names of each module, which is imported when one of them is first asked for.
 _NAMES = {
     "c.write": "CCode to_c",
-    "csv": "from_csv from_pieces_csv to_csv to_dataframe",
     "endings": "read write",
     "formula": "Formula",
     "mat": "from_mat from_regions to_mat",
@@ -75,10 +72,9 @@ _NAMES = {
     "mpqp": "from_active_sets from_ppopt",
     "onnx.read": "from_onnx",
     "onnx.write": "to_onnx",
-    "scipy": "from_interp from_scipy",
-    "text": "from_nnet from_pwl",
+    "scipy": "from_interp from_scipy from_tree",
+    "text": "from_csv from_nnet from_pieces_csv from_pwl to_csv to_dataframe",
     "torch": "from_torch to_torch",
-    "tree": "from_tree",
     "vnnlib": "Benchmark to_vnnlib",
     "weights": "from_npz from_safetensors from_sklearn from_weights to_jax to_npz to_safetensors",
 }

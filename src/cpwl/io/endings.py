@@ -54,7 +54,7 @@ _DOORS = (
     Door("read", ".safetensors", "weights", _NETWORK, "weights:from_safetensors"),
     Door("read", ".nnet", "ACAS Xu network", _NETWORK, "text:from_nnet"),
     Door("read", ".mat", "MATLAB file of regions and laws", _FUNCTION, "mat:from_mat"),
-    Door("read", ".csv", "table of points and values", _FUNCTION, "csv:from_csv"),
+    Door("read", ".csv", "table of points and values", _FUNCTION, "text:from_csv"),
     Door("read", ".pwl", "rational pieces of pwl2limodsat", _FUNCTION, "text:from_pwl"),
     Door("read", ".txt", "formula", _FUNCTION, "formula:read_formula_file"),
     Door("written", ".json", f"{_JSON}, exact", _BOTH, "json:save"),
@@ -62,7 +62,7 @@ _DOORS = (
     Door("written", ".npz", "NumPy arrays", _NETWORK, "weights:to_npz"),
     Door("written", ".safetensors", "safetensors", _NETWORK, "weights:to_safetensors"),
     Door("written", ".mat", "MATLAB cell arrays A, b, C, d", _FUNCTION, "mat:to_mat"),
-    Door("written", ".csv", "CSV of pieces", _FUNCTION, "csv:to_csv"),
+    Door("written", ".csv", "CSV of pieces", _FUNCTION, "text:to_csv"),
     Door("written", ".h", "C header, double", _BOTH, "c.write:to_c"),
 )
 
