@@ -15,7 +15,7 @@ import time
 import numpy as np
 
 from cpwl import Network
-from cpwl.cli.options import executor_of
+from cpwl.cli.shared import executor_of
 from cpwl.regions.extract import COUNT
 from cpwl.regions.tiles import stream
 

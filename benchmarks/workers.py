@@ -23,7 +23,7 @@ import numpy as np
 
 from bench_functions import delaunay, noisy, triangles
 from cpwl import Network, ask, certify, compile, count_regions, equal, extract, extract_parts
-from cpwl.cli.options import executor_of
+from cpwl.cli.shared import executor_of
 from cpwl.documents.write import document_text, function_document, network_document
 from cpwl.proofs.kinds import settle
 

@@ -24,7 +24,7 @@ ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
 # watches, an hour is over when it looks again and there is a file `late`: when the step is reached, whenever that is.
 DEAF = """
 import os, sys, tempfile, pathlib, time
-import cpwl.cli.options, cpwl.cli.limits, cpwl.io.endings
+import cpwl.cli.shared, cpwl.cli.limits, cpwl.io.endings
 late = pathlib.Path(os.environ["TMPDIR"], "late")
 ahead = 0
 def sleep(seconds):
@@ -36,7 +36,7 @@ cpwl.cli.limits.monotonic = lambda: time.monotonic() + ahead
 def load(path):
     pathlib.Path(tempfile.mkdtemp(), "left").write_text("")
     {step}
-cpwl.cli.options.load_any = load
+cpwl.cli.shared.load_any = load
 from cpwl.cli import main
 sys.exit(main())
 """

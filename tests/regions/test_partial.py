@@ -9,7 +9,7 @@ import pytest
 
 from cpwl import CpwlWarning, InputError, Network, equal, extract
 from cpwl.cli import main
-from cpwl.cli.output import Code, listening
+from cpwl.cli.shared import Code, listening
 from cpwl.io.json import load, save
 
 

@@ -54,6 +54,6 @@ def at_step(monkeypatch: pytest.MonkeyPatch) -> AtStep:
         def progress_bar() -> Iterator[Callable[[int, int, str], None]]:
             yield say
 
-        monkeypatch.setattr("cpwl.cli.options.progress_bar", progress_bar)
+        monkeypatch.setattr("cpwl.cli.shared.progress_bar", progress_bar)
 
     return arrange

@@ -24,7 +24,7 @@ from types import FrameType
 from typing import Any
 
 import cpwl.cli
-import cpwl.cli.output
+import cpwl.cli.shared
 from support.commands import COMMANDS, PRINTING, make_inputs
 
 __all__ = ["FAULTS", "MOUNTING", "PRINTED"]
@@ -271,13 +271,13 @@ class Steps:
 
     def watch(self) -> None:
         """To be called before the command."""
-        ready = cpwl.cli.output._open_streams  # the first step after `listening`
+        ready = cpwl.cli.shared._open_streams  # the first step after `listening`
 
         def begin() -> None:
             sys.setprofile(self._count)
             ready()
 
-        cpwl.cli.output._open_streams = begin
+        cpwl.cli.shared._open_streams = begin
 
     def _count(self, _frame: FrameType, event: str, _argument: object) -> None:
         if event == "call":

@@ -16,9 +16,8 @@ from cpwl.cli.compile import compile, mpc
 from cpwl.cli.files import bench_run, bounds, convert, doctor, info
 from cpwl.cli.limits import command, own_process
 from cpwl.cli.networks import compress, count_regions, equal, extract, milp, vnnlib
-from cpwl.cli.options import whole_boxes
-from cpwl.cli.output import Said, run
 from cpwl.cli.pictures import demo, plot, report, tradeoff
+from cpwl.cli.shared import Said, run, whole_boxes
 
 _EPILOG = (
     "Exit status: 0 done or proved; 1 refuted; 2 undecided, or a limit was reached; 3 (check) proved in exact "

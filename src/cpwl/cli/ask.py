@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cpwl.cli.limits import BeyondLimit
-from cpwl.cli.options import BoxBounds, Work, box_domain, file_argument, load_any, path_option
-from cpwl.cli.output import Code, Said, spelled
+from cpwl.cli.shared import BoxBounds, Code, Said, Work, box_domain, file_argument, load_any, path_option, spelled
 from cpwl.errors import InputError, LimitError
 
 if TYPE_CHECKING:

@@ -17,8 +17,7 @@ from typing import Annotated, Any
 
 import typer
 
-from cpwl.cli.options import Dtype, Minimize, Precision, file_argument, output_option
-from cpwl.cli.output import Code
+from cpwl.cli.shared import Code, Dtype, Minimize, Precision, file_argument, output_option
 
 _COLUMNS = ("input", "status", "code", "output", "pieces", "neurons", "depth", "construction", "statement", "seconds")
 _GRACE = 10.0  # seconds beyond --timeout after which a process is killed

@@ -12,8 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from cpwl.cli.options import BoxBounds, Work, file_argument, load_network
-from cpwl.cli.output import Code, Said
+from cpwl.cli.shared import BoxBounds, Code, Said, Work, file_argument, load_network
 
 
 def check(

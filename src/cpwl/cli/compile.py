@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, cast
 
 import typer
 
-from cpwl.cli.options import (
+from cpwl.cli.shared import (
     Certify,
     CForm,
     CTest,
@@ -22,20 +22,18 @@ from cpwl.cli.options import (
     Minimize,
     Outside,
     Precision,
+    Said,
     Train,
     Work,
     about,
+    check_ending,
     check_neurons,
+    check_output,
     file_argument,
     load_function,
     load_network,
     output_option,
     path_option,
-)
-from cpwl.cli.output import (
-    Said,
-    check_ending,
-    check_output,
     plain_integer,
     readable_integer,
     table_of,

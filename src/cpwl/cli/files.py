@@ -8,8 +8,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cpwl.cli.options import Layout, Work, file_argument, load_any, load_function
-from cpwl.cli.output import Code, Said, check_output, plain_integer, readable_integer, table_of, table_text
+from cpwl.cli.shared import (
+    Code,
+    Layout,
+    Said,
+    Work,
+    check_output,
+    file_argument,
+    load_any,
+    load_function,
+    plain_integer,
+    readable_integer,
+    table_of,
+    table_text,
+)
 from cpwl.errors import InputError, LimitError, counted
 
 if TYPE_CHECKING:

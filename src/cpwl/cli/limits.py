@@ -22,8 +22,7 @@ from typing import Annotated, Any, NoReturn, get_type_hints
 
 import typer
 
-from cpwl.cli.options import working
-from cpwl.cli.output import Code, Said, say
+from cpwl.cli.shared import Code, Said, say, working
 from cpwl.errors import LimitError
 from cpwl.files import written
 

@@ -13,26 +13,30 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cpwl.cli.limits import BeyondLimit
-from cpwl.cli.options import (
+from cpwl.cli.shared import (
     BoxBounds,
     Certify,
+    Code,
     Dtype,
     MaxNeurons,
     NeededBox,
+    Said,
     Work,
     about,
     box_domain,
     box_of,
+    check_ending,
     check_neurons,
+    check_output,
     file_argument,
     load_any,
     load_function,
     load_network,
     output_option,
     path_option,
+    spelled,
     within_neurons,
 )
-from cpwl.cli.output import Code, Said, check_ending, check_output, spelled
 from cpwl.errors import CpwlError, CpwlWarning, counted
 
 if TYPE_CHECKING:

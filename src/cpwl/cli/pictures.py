@@ -9,20 +9,24 @@ from typing import Annotated, Any
 
 import typer
 
-from cpwl.cli.options import (
+from cpwl.cli.shared import (
     BoxBounds,
+    Code,
     Dtype,
     Layout,
     PictureKind,
+    Said,
     Train,
     Work,
     box_of,
+    check_ending,
+    check_output,
     file_argument,
     load_any,
     load_function,
     output_option,
+    table_text,
 )
-from cpwl.cli.output import Code, Said, check_ending, check_output, table_text
 from cpwl.doors import needed
 from cpwl.errors import counted
 from cpwl.progress import progress_bar
