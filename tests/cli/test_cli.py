@@ -12,7 +12,8 @@ import pytest
 
 from cpwl import CPWL, certify, compile, extract
 from cpwl import bounds as published
-from cpwl.cli import main, output
+from cpwl.cli import main
+from cpwl.cli.shared import readable_integer
 from cpwl.errors import ConstructionError, CpwlWarning, InputError, InternalError, LimitError, ProofError
 from cpwl.io.json import load
 from cpwl.io.onnx.read import from_onnx
@@ -362,7 +363,7 @@ def test_bounds_of_any_size(run):
 @pytest.mark.parametrize("number", [10**21, 123 * 10**40, 2**70, 10**4299, 7**9999], ids=int.bit_length)
 def test_readable_integers_have_the_right_size(number):
     """The size that is printed is within a rounding of its two digits."""
-    digits, power = output.readable_integer(number).removeprefix("about ").split(" * 10^")
+    digits, power = readable_integer(number).removeprefix("about ").split(" * 10^")
     assert 5 * abs(10 * number - round(float(digits) * 10) * 10 ** int(power)) <= 3 * 10 ** int(power)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cpwl.cli.check import _answer
+from cpwl.cli.compile import _answer
 from cpwl_check.budget import DIGITS, MOST, RUN, STEPS, Undecided, aside, limited, spend
 from cpwl_check.decide import check, checked
 from cpwl_check.main import main

@@ -11,12 +11,10 @@ import typer
 
 from cpwl.cli.ask import ask
 from cpwl.cli.batch import batch
-from cpwl.cli.check import check
-from cpwl.cli.compile import compile, mpc
-from cpwl.cli.files import bench_run, bounds, convert, doctor, info
+from cpwl.cli.compile import check, compile, mpc
+from cpwl.cli.files import bench_run, bounds, convert, demo, doctor, info, plot, report, tradeoff
 from cpwl.cli.limits import command, own_process
 from cpwl.cli.networks import compress, count_regions, equal, extract, milp, vnnlib
-from cpwl.cli.pictures import demo, plot, report, tradeoff
 from cpwl.cli.shared import Said, run, whole_boxes
 
 _EPILOG = (
