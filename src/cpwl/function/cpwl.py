@@ -19,7 +19,18 @@ from cpwl.doors import check_choice, check_count, check_list, check_number, with
 from cpwl.errors import InputError, counted
 from cpwl.exact.integers import number_rows
 from cpwl.exact.rational import fraction
-from cpwl.function.answers import Answer, Distance, Extremum, Jump, LevelSet, Lipschitz, Range, Report, Solutions
+from cpwl.function.answers import (
+    Answer,
+    Distance,
+    Extremum,
+    Jump,
+    LevelSet,
+    Lipschitz,
+    Range,
+    Report,
+    Solutions,
+    point_text,
+)
 from cpwl.function.make import (
     parts_of_breakpoints,
     parts_of_grid,
@@ -848,7 +859,7 @@ class Snapped:
             return f"no continuous function near the data was found: {self.reason}"
         if self.way == "exact":
             return "the data defines a continuous function exactly: nothing was moved"
-        place = "" if self.where is None else f", most at x = {_point(self.where)}"
+        place = "" if self.where is None else f", most at x = {point_text(self.where)}"
         lines = [
             f"{counted(self.laws, 'law')} moved, by at most {self.moved.value:.2g} of the range of values{place}",
             f"{counted(self.facets, 'facet')} moved, by at most {self.moved.facet:.2g} of the size of the coordinates",
@@ -864,10 +875,6 @@ class Snapped:
         """The same as a list, and the function, for notebooks."""
         picture = None if self.function is None else self.function._repr_svg_()
         return "".join(f"<p>{escape(line)}</p>" for line in str(self).splitlines()) + (picture or "")
-
-
-def _point(x: tuple[float, ...]) -> str:
-    return f"({', '.join(f'{v:.6g}' for v in x)})"
 
 
 class CallError(InputError, TypeError):

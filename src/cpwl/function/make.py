@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from cpwl.errors import CpwlWarning, InputError, check_memory
 from cpwl.exact.integers import adjugate, homogeneous, integer_rows, primitive, quotient, sign
 from cpwl.exact.rational import as_reals, fraction_array, has_floats
+from cpwl.function.answers import point_text
 from cpwl.function.parts import Known, Laws, Mesh, Parts
 from cpwl.geometry.bodies import irredundant, stacked
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron, as_domain
@@ -86,8 +87,8 @@ def parts_of_oracle(f: Callable[[Any], Any], A: Sequence[Any], b: Sequence[Any],
     if len(wrong):
         i = int(wrong[0])
         raise InputError(
-            f"`f` is not affine on the ball of piece {i}: at x = {_text(points[i, -1])} it is "
-            f"{_text(values[i, -1])}, but its values at {n + 1} other points predict {_text(predicted[i])}",
+            f"`f` is not affine on the ball of piece {i}: at x = {point_text(points[i, -1])} it is "
+            f"{point_text(values[i, -1])}, but its values at {n + 1} other points predict {point_text(predicted[i])}",
             piece=i,
             point=points[i, -1],
         )
@@ -111,7 +112,7 @@ def _check_balls(polyhedra: Polyhedra, center: NDArray[np.float64], radius: NDAr
         i = int(owner[row])
         far = center[i] + radius[i] * polyhedra.A[row] / length[row]
         raise InputError(
-            f"the ball of piece {i} is not inside the piece: x = {_text(far)} is in the ball but violates row "
+            f"the ball of piece {i} is not inside the piece: x = {point_text(far)} is in the ball but violates row "
             f"{row - int(polyhedra.start[i])} of `A[{i}] x <= b[{i}]`",
             piece=i,
             point=far,
@@ -129,12 +130,8 @@ def _observe(f: Callable[[Any], Any], points: NDArray[np.float64]) -> NDArray[np
         values = np.array([np.asarray(f(point.copy()), dtype=np.float64).ravel() for point in points])
     if not np.isfinite(values).all():
         i = int(np.flatnonzero(~np.isfinite(values.reshape(len(points), -1)).all(axis=1))[0])
-        raise InputError(f"`f` is not finite at x = {_text(points[i])}", point=points[i])
+        raise InputError(f"`f` is not finite at x = {point_text(points[i])}", point=points[i])
     return values
-
-
-def _text(x: NDArray[np.float64]) -> str:
-    return "(" + ", ".join(f"{v:.6g}" for v in np.ravel(x)[:8]) + (", ...)" if np.size(x) > 8 else ")")
 
 
 # Max-min expressions: the convex pieces on which one component is the value.
