@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from flint import fmpq
@@ -179,34 +179,36 @@ def best_cells(classes: Classes) -> list[Cells]:
             if sum(slots) < best:
                 neurons(slots)
     else:
-        _descend(neurons, sizes, classes.count)
+        total = np.sqrt(2 * classes.count * max(1, len(sizes) // 2))
+        for share in (1.0, 0.8, 1.25):  # slots in proportion
+            slots = tuple(min(size, max(1, round(share * total * size / sum(sizes)))) for size in sizes)
+            _descend(
+                neurons,
+                slots,
+                max(1, int(total / 4)),
+                lambda t: all(0 <= v <= size for v, size in zip(t, sizes, strict=True)),
+            )
     plans = [c for c in found.values() if c is not None and len(c.cells) > 1 and c.neurons <= best + 1]
     return sorted(plans, key=lambda c: (c.neurons, c.slots))[:64]
 
 
-def _descend(neurons: Callable[[tuple[int, ...]], int], sizes: list[int], count: int) -> None:
-    """Local search: from slots in proportion, change one or move between two, in steps that get smaller."""
-    outputs = max(1, len(sizes) // 2)
-    total = np.sqrt(2 * count * outputs)
-    for share in (1.0, 0.8, 1.25):
-        slots = tuple(min(size, max(1, round(share * total * size / sum(sizes)))) for size in sizes)
-        value = neurons(slots)
-        step = max(1, int(total / 4))
-        while step:
-            moves = [_moved(slots, {i: s}) for i in range(len(sizes)) for s in (step, -step)]
-            moves += [
-                _moved(slots, {i: step, j: -step}) for i in range(len(sizes)) for j in range(len(sizes)) if i != j
-            ]
-            scored = [(neurons(t), t) for t in moves if all(0 <= v <= size for v, size in zip(t, sizes, strict=True))]
-            better = min(scored, default=(value, slots))
-            if better[0] < value:
-                value, slots = better
-            else:
-                step //= 2
+_Counts = TypeVar("_Counts", bound=tuple[int, ...])
 
 
-def _moved(slots: tuple[int, ...], by: dict[int, int]) -> tuple[int, ...]:
-    return tuple(v + by.get(i, 0) for i, v in enumerate(slots))
+def _descend(
+    neurons: Callable[[_Counts], int], slots: _Counts, step: int, allowed: Callable[[tuple[int, ...]], bool]
+) -> None:
+    """Local search: change one number of slots or move between two, in steps that get smaller."""
+    value = neurons(slots)
+    unit = np.eye(len(slots), dtype=np.int64)
+    while step:
+        ways = [s * row for row in unit for s in (1, -1)] + [a - b for a in unit for b in unit if (a != b).any()]
+        moves = [cast(_Counts, tuple((np.array(slots) + step * way).tolist())) for way in ways]
+        better = min(((neurons(t), t) for t in moves if allowed(t)), default=(value, slots))
+        if better[0] < value:
+            value, slots = better
+        else:
+            step //= 2
 
 
 # Slots that change sign from cell to cell: a plan for three hidden layers, for breakpoints in blocks of equal sign.
@@ -334,24 +336,9 @@ def best_switching(classes: Classes, limit: int) -> list[Switching]:
     for share in (0.0, 0.15, 0.3):
         fixed = round(share * total)
         slots: Slots3 = (fixed, fixed, max(1, total - 2 * fixed))
-        value, step = neurons(slots), max(1, total // 4)
-        while step:
-            moves = [tuple(v + d for v, d in zip(slots, by, strict=True)) for by in _steps(step)]
-            scored = [(neurons(t), t) for t in moves if min(t) >= 0 and t[2] > 0]  # type: ignore[arg-type]
-            better = min(scored, default=(value, slots))
-            if better[0] < value:
-                value, slots = better  # type: ignore[assignment]
-            else:
-                step //= 2
+        _descend(neurons, slots, max(1, total // 4), lambda t: min(t) >= 0 and t[2] > 0)
     plans = [p for p in found.values() if p is not None and len(p.cells) > 1 and p.neurons < limit]
     return sorted(plans, key=lambda p: (p.neurons, p.slots))[:16]
-
-
-def _steps(step: int) -> list[tuple[int, ...]]:
-    """One number of slots up or down, or one up and another down."""
-    unit = np.eye(3, dtype=np.int64) * step
-    single = [tuple((s * row).tolist()) for row in unit for s in (1, -1)]
-    return single + [tuple((a - b).tolist()) for a in unit for b in unit if (a != b).any()]
 
 
 # Slots: second-layer neurons that make one breakpoint in every cell, and the affine part that is left beside them.
