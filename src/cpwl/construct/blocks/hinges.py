@@ -29,7 +29,7 @@ from cpwl.exact.sparse import RationalMatrix
 from cpwl.function import CPWL
 from cpwl.function.bends.profile import Profile
 from cpwl.function.bends.table import Neighbours
-from cpwl.geometry.generators import generators
+from cpwl.function.cpwl import generators_of
 from cpwl.geometry.probe import Probe
 from cpwl.network import Network
 from cpwl.network.network import ExactLayer, assemble
@@ -178,15 +178,10 @@ class _Corners:
 
     def __init__(self, p: CPWL) -> None:
         self.p, self.probe = p, Probe(0.0)
-        if p.mesh is not None:
-            self.places, count = p.mesh.corners, p.dim + 1
-            self.member, self.known = p.mesh.simplices.ravel(), np.arange(p.num_pieces)
-            self.first = count * self.known
-        else:
-            spanned = generators(p.polyhedra)
-            self.places, self.member = spanned.places, spanned.member
-            self.known = np.flatnonzero(spanned.known)
-            self.first = spanned.start[self.known]
+        spanned = generators_of(p)
+        self.places, self.member = spanned.places, spanned.member
+        self.known = np.flatnonzero(spanned.known)
+        self.first = spanned.start[self.known]
         self.others = np.setdiff1d(np.arange(p.num_pieces), self.known).tolist()
         self.rows = {i: set(map(tuple, primitive(p.polyhedra[i].integer()).tolist())) for i in self.others}
         self.size = max(1, len(self.member), len(self.places))
