@@ -7,7 +7,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
-from contextlib import closing, suppress
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, partial
@@ -20,8 +20,9 @@ from cpwl.compiled import Alternative, Compiled, Within
 from cpwl.construct.analysis import Analysis
 from cpwl.construct.lower_bounds import upper_bounds
 from cpwl.construct.plan import ConstructionName, Minimize, Options, Outside, Plan, Precision, Weights, default_error
+from cpwl.construct.plans import FORMULA, Plans
 from cpwl.construct.select import Candidate, Choice, measured_error, select
-from cpwl.construct.table import TABLE, Ahead, in_order, in_range, ruled_out
+from cpwl.construct.table import TABLE, in_range
 from cpwl.doors import check_argument, check_choice, check_number, check_switch, formerly, heard, within_float64
 from cpwl.equality.decide import distance, equal
 from cpwl.errors import ConstructionError, CpwlWarning, InputError, LimitError, ProofError, rare_collection
@@ -236,25 +237,19 @@ class _Job:
                     self.options.progress(0, 1, "checking the pieces")
                 p = _healthy(p, self.options.executor)
             box = box_to_clip(p) if self.outside == "clip" else None
-            analysis = Analysis(p, self.options)
-            made = None
-            even = analysis.undone if check or (limit and self.construction == "auto") else None
+            data = Analysis(p, self.options)
+            even = data.undone if check or (limit and self.construction == "auto") else None
             rough = even is not None and check and is_rough_table(p)
             if rough and not limit:
                 raise InputError(
                     'precision="exact" allows no error, but the rounded points of this table do not define a function '
                     "(see `p.doctor()`): give exact points, or compile `p.snap(even=True).function`"
                 )
-            plain = _Compilation(analysis, self.construction, told=self.told, box=box, among=among)
-            if even is not None and limit and (rough or self.construction == "auto"):
-                moved = _Compilation(even, self.construction, told=self.told, data=analysis, box=box)
-                if rough or _pays(moved, plain):
-                    made = moved.result(prove)
-                    undone = replace(made, reason=f"{made.reason}, with the rounding of its numbers undone")
-                    made = undone if rough or _is_good(made, limit) else None
-            if made is None:
-                plain.forget_rival()
-                made = plain.result(prove)
+            names = among if self.construction == "auto" else (self.construction,)
+            every = [] if rough else [Plans(data, names)]
+            if even is not None and limit and (rough or (self.construction == "auto" and _pays(even, data))):
+                every.append(Plans(even, names))
+            made = _Compilation(data, every, told=self.told, box=box).result(prove)
             return replace(made, outside=self.outside)
 
     @cached_property
@@ -490,33 +485,16 @@ def _share(made: Compiled, found: list[Distance], tolerance: list[Fraction]) -> 
     return max((((gap.largest + more) / e, gap.point) for gap, e in gaps), key=lambda pair: pair[0])
 
 
-def _pays(moved: _Compilation, plain: _Compilation) -> bool:
-    """Whether a table on moved points is smaller than the data as it is, in what is minimized.
-
-    A network as large is taken of the data itself, which it is equal to.
-    """
-    if not moved.choice.accurate:
-        return False
-    plain.rival = moved.choice.best
-    try:
-        choice = plain.choice
-    except ConstructionError:
-        return True
-    what = plain.options.minimize
-    smaller = getattr(moved.choice.best.sizes, what) < getattr(choice.best.sizes, what)
-    return smaller or not choice.accurate
-
-
-def _is_good(made: Compiled, limit: float) -> bool:
-    """Whether a network of a table on moved points is as near to the data, and as well proved, as it is to be."""
-    near = made.measured is None or made.measured <= limit
-    return near and (made.certificate is None or made.certificate.proved)
+def _pays(even: Analysis, data: Analysis) -> bool:
+    """Whether a table with its rounding undone is to be compiled beside the data: it bends on fewer hyperplanes."""
+    return even.bend_planes < data.bend_planes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Built:
     """A network of a candidate, how far it was seen to be off, and its proof if there was to be one."""
 
+    plans: Plans
     candidate: Candidate
     network: Network
     measured: float | None
@@ -528,101 +506,64 @@ class _Built:
 
 
 class _Compilation:
-    """Plans, selects and builds: what was planned so far, and what was not and why."""
+    """Selects and builds the best of all plans: for a function, and for the same with its rounding undone."""
 
-    def __init__(
-        self,
-        analysis: Analysis,
-        construction: str,
-        *,
-        told: bool,
-        data: Analysis | None = None,
-        box: Box | None = None,
-        among: tuple[str, ...] = (),
-    ) -> None:
-        self.analysis, self.options, self.told = analysis, analysis.options, told
-        self.data = analysis if data is None else data
-        self.auto, self.box = construction == "auto", box
-        self.names = among or in_order(analysis) if self.auto else (construction,)
-        self.planned: dict[str, Candidate] = {}
-        self.others: dict[str, Alternative] = {}
-        self.skipped: list[str] = []
-        self.ahead = Ahead(analysis, self.names)
-        self.rival: Candidate | None = None
-        """A network that this one must not be larger than: what is larger is not planned."""
-
-    def forget_rival(self) -> None:
-        """What the rival ruled out is planned after all, unless others rule it out."""
-        if self.rival is not None:
-            self.rival = None
-            self.__dict__.pop("choice", None)
-            self.others = {name: other for name, other in self.others.items() if name not in self.skipped}
-            self.skipped = []
-
-    @cached_property
-    def choice(self) -> Choice:
-        """All constructions planned that are not skipped, the best first."""
-        with closing(self.ahead):
-            for done, name in enumerate(self.names):
-                if name in self.planned or name in self.others:
-                    continue
-                self._tell(done, f"planning {name}")
-                skip = ruled_out(name, self.analysis, self.planned, self.rival) if self.auto else ""
-                if skip:
-                    self.others[name] = Alternative(None, None, None, skip)
-                    self.skipped.append(name)
-                else:
-                    self.ahead.start(name, self.planned, self.rival)
-                    self._plan(name)
-        self._plan_known()
-        if not self.planned:
-            reasons = "".join(f"\n  {name}: {other.reason}" for name, other in self.others.items())
-            raise ConstructionError(f"no construction applies to this function:{reasons}")
-        best = select(self.planned.values(), self.options.minimize, self.options.max_error)
-        if not self._plan_searched(best.best):
-            return best
-        return select(self.planned.values(), self.options.minimize, self.options.max_error)
+    def __init__(self, data: Analysis, every: list[Plans], *, told: bool, box: Box | None) -> None:
+        self.data, self.every, self.told, self.box = data, every, told, box
+        self.options, self.auto = data.options, every[0].auto
 
     def result(self, prove: _Prove | None) -> Compiled:
-        choice = self.choice
-        tried = self._tried(choice, prove)
+        """The first network, in the order of the choice, that is as it should be; else the one with fewest failures."""
+        choice, tried = self._attempt(prove)
+        if tried[-1].plans is not self.every[0] and any(self._failures(tried[-1])):
+            self.every[0].skipped.clear()  # the data as it is, alone
+            del self.every[1]
+            choice, tried = self._attempt(prove)
         best = min(tried, key=self._failures)  # the first of those with the fewest
         self._warn(choice, best)
         return self._compiled(choice, best, [built.name for built in tried])
 
-    def _plan(self, name: str) -> None:
-        """Plans one construction; that it does not apply is an answer, unless nothing else was asked for."""
-        try:
-            self.planned[name] = Candidate.of(self.ahead.plan(name), self.analysis)
-            self.others.pop(name, None)
-        except (LimitError, InputError) as error:
-            # What the doctor let pass within its tolerance may be too rough for a construction all the same.
-            rough = self.options.check and self.analysis.function.tol > 0
-            if not self.auto or (isinstance(error, InputError) and not rough):
-                raise
-            wrong = False if name == "paper" and isinstance(error, ConstructionError) else None
-            self.others[name] = Alternative(None, None, wrong, str(error).splitlines()[0])
+    def _attempt(self, prove: _Prove | None) -> tuple[Choice, list[_Built]]:
+        self._complete()
+        choice = self._choice()
+        if self.auto and self.options.effort > 0 and self._plan_searched(choice.best):
+            choice = self._choice()
+        return choice, self._tried(choice, prove)
 
-    def _plan_known(self) -> None:
-        """Plans the network that the maker of the function knows, as that of a formula: it is one more to compare."""
-        known = self.analysis.function.known
-        if not self.auto or known is None or known.network is None:
-            return
-        try:
-            with in_range():
-                plan = Plan.of(_FORMULA, known.network(), self.analysis.sample.points)
-            self.planned[_FORMULA] = Candidate.of(plan, self.analysis)
-        except LimitError as error:
-            self.others[_FORMULA] = Alternative(None, None, None, str(error).splitlines()[0])
+    def _complete(self) -> None:
+        """Plan the function with its rounding undone first: its network rules out much of the data as it is.
+
+        On the same triangles and fewer lines, no construction was ever smaller for the data as it is.
+        """
+        *plain, last = self.every
+        last.complete({})
+        for own in plain:
+            known = {f"{name} with its rounding undone": other for name, other in last.planned.items()}
+            good = any(other.error <= self.options.max_error for other in last.planned.values())
+            if good and last.analysis.function.mesh is not None:
+                lines = f"{own.analysis.bend_planes:,} hyperplanes, and with its rounding undone"
+                reason = f"not planned: this data bends on {lines} on {last.analysis.bend_planes:,}"
+                own.skipped |= dict.fromkeys(own.names, reason)
+            else:
+                own.complete(known)
+
+    def _choice(self) -> Choice:
+        planned = [candidate for own in self.every for candidate in own.planned.values()]
+        if not planned:
+            reasons = "".join(f"\n  {name}: {_line(error)}" for name, error in self.every[0].refused.items())
+            raise ConstructionError(f"no construction applies to this function:{reasons}")
+        return select(planned, self.options.minimize, self.options.max_error)
+
+    def _plans_of(self, candidate: Candidate) -> Plans:
+        return next(own for own in self.every if any(candidate is other for other in own.planned.values()))
 
     def _plan_searched(self, best: Candidate) -> bool:
         """Plans what a search leaves of the smallest network, and proves it equal; whether there is less."""
-        if not self.auto or self.options.effort <= 0:
-            return False
-        self._tell(len(self.names), "searching for fewer neurons")
+        own = self._plans_of(best)
+        own.tell("searching for fewer neurons")
         with in_range():
             network, domain = best.plan.build(), None
-            exact = self.analysis.exact.function
+            exact = own.analysis.exact.function
             if not is_everything(exact):
                 with suppress(InputError):  # else it is to be equal everywhere
                     rows = domain_rows(exact)
@@ -633,32 +574,34 @@ class _Compilation:
                 return False
             if found is network or not equal(network, found, domain=domain).equal:
                 return False
-            plan = Plan.of(_SEARCH, found, self.analysis.sample.points)
-            self.planned[_SEARCH] = Candidate.of(plan, self.analysis)
+            plan = Plan.of(_SEARCH, found, own.analysis.sample.points)
+            own.planned[_SEARCH] = Candidate.of(plan, own.analysis)
         return True
 
     def _tried(self, choice: Choice, prove: _Prove | None) -> list[_Built]:
         """Networks in the order of the choice up to the first that is as it should be; at worst all there can be."""
         tried: list[_Built] = []
-        for candidate in self._candidates(choice):
+        for own, candidate in self._candidates(choice):
             with in_range():
                 network = candidate.plan.build()
                 network = network if self.box is None else clipped(network, *self.box)
             measured = measured_error(network, self.data)
-            tried.append(_Built(candidate, network, measured, None if prove is None else prove(network)))
+            tried.append(_Built(own, candidate, network, measured, None if prove is None else prove(network)))
             unproved, off = self._failures(tried[-1])
-            if not unproved and (not off or not choice.accurate):
+            if own is not self.every[0] or (not unproved and (not off or not choice.accurate)):
                 break  # where none is predicted to be near enough, it is said how far the most accurate is off
         return tried
 
-    def _candidates(self, choice: Choice) -> Iterator[Candidate]:
+    def _candidates(self, choice: Choice) -> Iterator[tuple[Plans, Candidate]]:
         """What was planned, the best first; then what need not have been."""
-        yield from choice.candidates
-        for name in self.skipped:
-            self._tell(0, f"planning {name}")
-            self._plan(name)
-            if name in self.planned:
-                yield self.planned[name]
+        for candidate in choice.candidates:
+            yield self._plans_of(candidate), candidate
+        own = self.every[0]
+        for name in list(own.skipped):
+            own.tell(f"planning {name}")
+            own.plan(name)
+            if name in own.planned:
+                yield own, own.planned[name]
 
     def _failures(self, built: _Built) -> tuple[int, int]:
         """Whether it has no proof although one was wanted, and whether it is off by more than is allowed."""
@@ -669,10 +612,6 @@ class _Compilation:
             return False
         # What every function is off the data is no reason to take a larger one, unless that is asked for.
         return self.told or built.measured > _NEAR * self.data.unavoidable
-
-    def _tell(self, done: int, what: str) -> None:
-        if self.options.progress is not None:
-            self.options.progress(done, len(self.names), what)
 
     def _warn(self, choice: Choice, best: _Built) -> None:
         """Says how far the result is off, if that is more than it may be: as predicted, or as measured."""
@@ -695,27 +634,28 @@ class _Compilation:
         warnings.warn(text, CpwlWarning, stacklevel=5)
 
     def _compiled(self, choice: Choice, best: _Built, tried: list[str]) -> Compiled:
-        analysis = self.analysis
+        own, analysis = best.plans, best.plans.analysis
         orders = analysis.orders if analysis.knows_orders else ()
         counts = upper_bounds(analysis.function, analysis.row_sizes if orders else None)
-        others = dict(self.others)
-        for name, other in self.planned.items():
+        others = {name: Alternative(None, None, None, reason) for name, reason in own.skipped.items()}
+        for name, error in own.refused.items():
+            wrong = False if name == "paper" and isinstance(error, ConstructionError) else None
+            others[name] = Alternative(None, None, wrong, _line(error))
+        for name, other in own.planned.items():
             if name != best.name:
-                sizes = other.sizes
-                reason = self._near_miss(other, best)
+                sizes, reason = other.sizes, self._near_miss(other, best)
                 others[name] = Alternative(sizes.neurons, sizes.depth, True, reason, sizes, other.error)
-        untested = "paper" not in self.planned and others.get("paper", _UNTRIED).valid is None
-        if "algorithm1" in counts and untested:
+        if "algorithm1" in counts and ("paper" not in others or others["paper"].valid is None) and best.name != "paper":
             others["paper"] = Alternative(counts["algorithm1"].neurons, counts["algorithm1"].layers, None)
         return Compiled(
             best.network,
             best.name,
             best.network.sizes,
             counts,
-            {name: others[name] for name in (*TABLE, _FORMULA, _SEARCH) if name in others},
+            {name: others[name] for name in (*TABLE, FORMULA, _SEARCH) if name in others},
             best.proof,
-            sum(order.solves for order in orders) + sum(other.plan.solves for other in self.planned.values()),
-            sum(other.plan.splits for other in self.planned.values()),
+            sum(order.solves for order in orders) + sum(other.plan.solves for other in own.planned.values()),
+            sum(other.plan.splits for other in own.planned.values()),
             best.candidate.error,
             self._reason(choice, best, tried),
             analysis.kept(),
@@ -733,14 +673,17 @@ class _Compilation:
 
     def _reason(self, choice: Choice, best: _Built, tried: list[str]) -> str:
         """Why it was taken; and where no network was proved, which ones were tried."""
+        reason = choice.reason if self.auto else "asked for"
         if best.proof is not None and not best.proof.proved:
-            names = ", ".join(tried)
-            return f"{choice.reason if self.auto else 'asked for'}; no proof was found (tried {names})"
-        if not self.auto:
-            return "asked for"
-        if best.candidate is choice.best:
-            return choice.reason
-        return f"{choice.reason}, among those {'with a proof' if best.proof else 'near enough to the data'}"
+            reason += f"; no proof was found (tried {', '.join(tried)})"
+        elif self.auto and best.candidate is not choice.best:
+            reason += f", among those {'with a proof' if best.proof else 'near enough to the data'}"
+        even = best.plans.analysis.function is not self.data.function
+        return f"{reason}, with the rounding of its numbers undone" if even else reason
+
+
+def _line(error: Exception) -> str:
+    return str(error).splitlines()[0]
 
 
 def _upwards(error: float) -> str:
@@ -761,8 +704,7 @@ _SHORT = (*INTEGER, "float16")  # types in which a network is not what it was
 _FEW = 40  # pieces of a coarser function: beyond, only what suits tables is planned
 _FOR_GRIDS = ("gates", "columns")
 _NEAR = 10.0  # times what is unavoidable: of that order, and the data does not say more
-_UNTRIED = Alternative(None, None, None)
-_FORMULA, _SEARCH = "formula", "search"
+_SEARCH = "search"
 
 
 def _rounding(made: Compiled) -> Fraction:

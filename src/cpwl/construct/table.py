@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -21,15 +20,14 @@ from cpwl.construct.clamped import plan as clamped
 from cpwl.construct.columns import plan as columns
 from cpwl.construct.gates import plan as gates
 from cpwl.construct.lattice import plan as lattice
-from cpwl.construct.lower_bounds import for_any_network
+from cpwl.construct.lower_bounds import for_any_network, least_strips
 from cpwl.construct.plan import Least, Plan
 from cpwl.construct.select import Candidate
 from cpwl.construct.strips import plan as strips
 from cpwl.construct.univariate import plan as univariate
 from cpwl.construct.windows import plan as windows
 from cpwl.doors import within_float64
-from cpwl.errors import ConstructionError, InputError, LimitError, rare_collection
-from cpwl.executors import spread
+from cpwl.errors import ConstructionError, InputError, LimitError
 from cpwl.function import CPWL
 from cpwl.geometry.complex import many_cells
 
@@ -68,32 +66,23 @@ class Construction:
     """"auto" plans constructions of a lower rank first; those of one rank by their bounds."""
 
 
-def ruled_out(name: str, analysis: Analysis, planned: Planned, rival: Candidate | None = None) -> str:
+def ruled_out(name: str, analysis: Analysis, planned: Planned) -> str:
     """Why "auto" does not plan a construction after these: it cannot be smaller than one of them, or takes too long.
 
-    Only a network that is predicted to be accurate enough rules others out, and only by numbers. A `rival`, of another
-    function, rules out what is larger than it.
+    Only a network that is predicted to be accurate enough rules others out, and only by numbers.
     """
     minimize, most = analysis.options.minimize, analysis.options.max_error
-    good = [other for other in planned.values() if other.error <= most]
-    # A bound must reach the first number; a network of another function is to be as large as that of the data.
-    known = [(size := int(getattr(other.sizes, minimize)), other.plan.construction, size) for other in good]
-    if rival is not None:
-        size = int(getattr(rival.sizes, minimize))
-        known.append((size + 1, f"{rival.plan.construction} of the function with its rounding undone", size))
-    if not known:
-        return ""
-    limit, best, size = min(known, key=lambda one: one[0])
-    for bound in (_for_any, TABLE[name].least):
-        try:
-            least = bound(analysis)
-        except (InputError, LimitError):
-            continue  # planning will say why
-        if least is not None and least.of(minimize) >= limit:
-            what = "layers" if minimize == "depth" else minimize
-            return f"not planned: at least {least.of(minimize):,} {what} ({least.reason}), and {best} has {size:,}"
+    good = {known: int(getattr(other.sizes, minimize)) for known, other in planned.items() if other.error <= most}
     if not good:
         return ""
+    best = min(good, key=lambda known: good[known])
+    for bound in (_for_any, TABLE[name].least):
+        least = _least(bound, analysis)
+        if least is not None and least.of(minimize) >= good[best]:
+            what = "layers" if minimize == "depth" else minimize
+            return (
+                f"not planned: at least {least.of(minimize):,} {what} ({least.reason}), and {best} has {good[best]:,}"
+            )
     work = TABLE[name].work(analysis)
     return f'not planned: would take {work}; ask for construction="{name}"' if work else ""
 
@@ -175,7 +164,9 @@ _ROWS = (
         _triangles,
         rank=2,
     ),
-    Construction("strips", "plane, bounded: fewer neurons than pieces, for exact arithmetic", strips.plan),
+    Construction(
+        "strips", "plane, bounded: fewer neurons than pieces, for exact arithmetic", strips.plan, least_strips, rank=1
+    ),
     Construction(
         "lattice",
         "max of mins, for few pieces in many dimensions and for float data",
@@ -200,27 +191,18 @@ def in_order(analysis: Analysis) -> tuple[str, ...]:
 
     def turn(name: str) -> tuple[float, int]:
         rank = 0.5 if early and name == "lattice" else TABLE[name].rank
-        least = _least(name, analysis) if rank == 1 else None
+        least = _least(TABLE[name].least, analysis) if rank == 1 else None
         return rank, 0 if least is None else least.neurons
 
     return tuple(sorted(TABLE, key=turn))
 
 
-def _least(name: str, analysis: Analysis) -> Least | None:
+def _least(bound: Callable[[Analysis], Least | None], analysis: Analysis) -> Least | None:
     try:
-        return TABLE[name].least(analysis)
+        with in_range():
+            return bound(analysis)
     except (InputError, LimitError):
         return None  # planning will say why
-
-
-# Plans of several constructions at the same time, by whoever has time; "auto" takes them one after the other.
-#
-# Whether a construction is planned at all may depend on what others have given (`ruled_out`). Plans of one rank are
-# made at the same time, and one that is ruled out when its turn comes is dropped: the result is that of one after the
-# other.
-
-
-_Outcome: TypeAlias = tuple[str, Plan | LimitError | InputError, dict[str, Any]]
 
 
 @contextmanager
@@ -231,68 +213,3 @@ def in_range() -> Iterator[None]:
             yield
     except FloatingPointError:
         raise LimitError("numbers of this function are so far apart in size that float64 overflows") from None
-
-
-class Ahead:
-    """The plans that are being made for one function, by name; each is asked for once."""
-
-    def __init__(self, analysis: Analysis, names: tuple[str, ...]) -> None:
-        self.analysis, self.names = analysis, names
-        self._running: dict[str, Iterator[_Outcome]] = {}
-
-    def start(self, name: str, planned: Planned, rival: Candidate | None) -> None:
-        """Sends off all plans of the same rank that are not ruled out yet, now that it is the turn of `name`.
-
-        One alone is better made here, where the executor can share out its parts.
-        """
-        executor = self.analysis.options.executor
-        if executor is None or name in self._running:
-            return
-        turn = self.names.index(name)
-        rank = TABLE[name].rank
-        wave = [
-            other for other in self.names[turn:] if TABLE[other].rank == rank and self._is_open(other, planned, rival)
-        ]
-        if len(wave) > 1:
-            self._running |= dict.fromkeys(wave, spread(_planned, self.analysis, wave, executor, prepare=_alone))
-
-    def plan(self, name: str) -> Plan:
-        """The plan of a construction; raises what planning raises."""
-        running = self._running.pop(name, None)
-        if running is None:
-            with in_range():
-                return TABLE[name].plan(self.analysis)
-        # They come in the order of the table, as they are asked for.
-        _, outcome, learned = next(found for found in running if found[0] == name)
-        for part, value in learned.items():
-            self.analysis.__dict__.setdefault(part, value)
-        if isinstance(outcome, Plan):
-            return outcome
-        raise outcome
-
-    def close(self) -> None:
-        """Calls back what is no longer wanted."""
-        for running in self._running.values():
-            getattr(running, "close", lambda: None)()
-        self._running.clear()
-
-    def _is_open(self, name: str, planned: Planned, rival: Candidate | None) -> bool:
-        return name not in self._running and not ruled_out(name, self.analysis, planned, rival)
-
-
-def _alone(analysis: Analysis) -> Analysis:
-    """The same, to be worked on by one worker alone: who waits for others of the pool it is in may wait for ever."""
-    if analysis.options.executor is None:
-        return analysis
-    return replace(analysis, options=replace(analysis.options, executor=None, progress=None))
-
-
-def _planned(analysis: Analysis, name: str) -> _Outcome:
-    """A plan, or why there is none, and what was learned that "auto" asks for later."""
-    outcome: Plan | LimitError | InputError
-    try:
-        with rare_collection(), in_range():
-            outcome = TABLE[name].plan(analysis)
-    except (LimitError, InputError) as error:
-        outcome = error
-    return name, outcome, {"orders": analysis.orders} if analysis.knows_orders else {}

@@ -484,14 +484,15 @@ def plan(analysis: Analysis) -> Plan:
 
 
 def least(analysis: Analysis) -> Least | None:
-    """At least one neuron for each line with an edge on which the bump of one of its ends bends, whatever its cluster.
+    """Hinges, halves and sums that are there whatever the clusters are (docs/auto.md has the proof).
 
-    Such a line has a hinge, unless it is the line of that cluster; and each cluster has a half, a neuron of its own.
+    A line has a hinge if one of its edges `uv` bends in every bump that has `u` and not `v`, unless it is the line of
+    that cluster and no multiplier meets it. Each cluster inside has two halves, and at most as many corners as a line.
 
     >>> from cpwl.function import CPWL
     >>> p = CPWL.from_grid([range(4), range(4)], [[0, 0, 0, 0], [0, 3, 1, 0], [0, 2, 5, 0], [0, 0, 0, 0]])
     >>> least(Analysis(p)).neurons, plan(Analysis(p)).sizes.neurons
-    (8, 16)
+    (13, 16)
     """
     if analysis.function.dim != 2:
         return None
@@ -499,23 +500,44 @@ def least(analysis: Analysis) -> Least | None:
     output = next((j for j, own in enumerate(table.values.T) if (own != own[0]).any()), None)
     if output is None:
         return None
+    values = table.values[:, output]
+    bases = [base_value(values, middle) for middle in (False, True)]
+    gated, others = _lines_with_hinges(table, values, bases)
+    inside = np.ones(len(values), dtype=bool)
+    inside[[v for edge, own in table.edge_triangles.items() if len(own) == 1 for v in edge]] = False
+    inside[np.setdiff1d(np.arange(len(values)), table.triangles)] = False
+    on = {(line, v) for edge, line in table.edge_line.items() for v in edge if inside[v]}
+    found = []
+    for base in bases:
+        clusters = sums = 0
+        for part in (values > base, values < base):
+            corners = int((part & inside).sum())
+            most = max(Counter(line for line, v in on if part[v]).values(), default=1)
+            clusters += -(-corners // most)
+            sums += int(part.any()) + (corners > 0)
+        found.append((gated + max(others - clusters, 0) + max(2 * clusters, 1) + sums, clusters))
+    neurons, clusters = min(found)
+    return Least(neurons, f"bumps bend on {gated + others} lines, and {clusters} clusters are inside", 4)
+
+
+def _lines_with_hinges(table: Table, values: NDArray[np.object_], bases: Sequence[Fraction]) -> tuple[int, int]:
+    """The lines that have a hinge whatever the clusters are, and those that have one unless they are a cluster's."""
     inner = {edge: own for edge, own in table.edge_triangles.items() if len(own) == 2}
     ends = np.array(list(inner), dtype=np.int64).reshape(-1, 2)
     both = table.triangles[np.array(list(inner.values()), dtype=np.int64).reshape(-1, 2)]  # edges, triangles, corners
     far = both.sum(axis=2) - ends.sum(axis=1)[:, None]
     line = np.array([table.edge_line[edge] for edge in inner], dtype=np.int64)
-    values = table.values[:, output]
     common = math.lcm(*(v.denominator for v in values))
-    bent = np.zeros(len(ends), dtype=bool)
-    bases = [base_value(values, middle) for middle in (False, True)]
+    bent, concave = np.zeros((2, len(ends)), dtype=bool)
     for u, v in (ends.T, ends.T[::-1]):
-        always = np.ones(len(ends), dtype=bool)
+        always, down = np.ones(len(ends), dtype=bool), np.ones(len(ends), dtype=bool)
         for base in bases:
             heights = np.array([int(abs(x - base) * common * base.denominator) for x in values], dtype=object)
-            always &= _bends(table, heights, u, v, *far.T)
-        bent |= always
-    lines = len(np.unique(line[bent]))
-    return Least(lines + 1, f"bumps bend on {lines} lines", 4)
+            bends, falls = _bends(table, heights, u, v, *far.T)
+            always, down = always & bends, down & bends & falls
+        bent, concave = bent | always, concave | down
+    gated = np.unique(line[concave])
+    return len(gated), len(np.setdiff1d(line[bent], gated))
 
 
 def _bends(
@@ -525,13 +547,16 @@ def _bends(
     v: NDArray[np.int64],
     w: NDArray[np.int64],
     x: NDArray[np.int64],
-) -> NDArray[np.bool_]:
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Whether a bump that has `u` and not `v` bends on the edge between ``(u, v, w)`` and ``(u, v, x)``, with `w` and
     `x` in it or not: with ``x = a u + b v + c w`` iff its height at `x` is not `a` times that at `u` and `c` at `w`.
+
+    And whether it bends down where neither is in it: iff `a` is positive.
     """
     places = table.places
     below = determinant(np.stack([places[u], places[v], places[w]], axis=1)) * places[x, 2]
     a = determinant(np.stack([places[x], places[v], places[w]], axis=1)) * places[u, 2] * heights[u]
     c = determinant(np.stack([places[u], places[v], places[x]], axis=1)) * places[w, 2] * heights[w]
     height = heights[x] * below
-    return np.asarray((heights[u] != 0) & (a != 0) & (a + c != 0) & (height != a) & (height != a + c), dtype=bool)
+    bends = (heights[u] != 0) & (a != 0) & (a + c != 0) & (height != a) & (height != a + c)
+    return np.asarray(bends, dtype=bool), np.asarray(a * below > 0, dtype=bool)
