@@ -114,6 +114,23 @@ def test_a_near_miss_is_reported_with_its_error():
         assert compile(p, **(options | {"max_error": allowed})).sizes.neurons <= other.neurons
 
 
+@pytest.mark.one_in(3)
+@pytest.mark.parametrize("construction", ["strips", "windows"])
+def test_constructions_that_miss_only_the_accuracy_say_so(construction):
+    """The alternative names its error and a limit that it keeps to, and so does the warning if nothing keeps to it."""
+    make, options = SOLE[construction]
+    p, options = make(), options if options.get("precision") == "float32" else {}
+    error = compile(p, construction=construction, **options).error
+    with warnings.catch_warnings(action="ignore"):
+        made = compile(p, **(options | {"max_error": error / 2}))
+    assert made.construction != construction
+    other = made.alternatives[construction]
+    assert other.neurons < made.sizes.neurons
+    assert float(other.reason.split("allow it with max_error=")[1]) >= other.error > error / 2
+    with pytest.warns(CpwlWarning, match="allow it with max_error="):
+        compile(p, construction=construction, **(options | {"max_error": error / 2}))
+
+
 def test_breakpoints_are_measured_between_them():
     """Where all breakpoints are whole numbers, and exact in floats, points between them show what is rounded."""
     rng = np.random.default_rng(0)

@@ -533,7 +533,7 @@ class _Compilation:
     def _complete(self) -> None:
         """Plan the function with its rounding undone first: its network rules out much of the data as it is.
 
-        On the same triangles and fewer lines, no construction was ever smaller for the data as it is.
+        On the same triangles with fewer lines, the data as it is is not planned: it has the same parts and more bends.
         """
         *plain, last = self.every
         last.complete({})
@@ -622,7 +622,8 @@ class _Compilation:
         if not choice.accurate and (self.auto or self.told):
             none = f"no construction has a predicted error within {limit}; the most accurate, {best.name},"
             said, aim = (none, "") if self.auto else (best.name, f", more than {limit}")
-            text = f"{said} has a predicted error of {best.candidate.error:.1g}{aim} (use {advice})"
+            allow = f"use {advice}, or allow it with max_error={_upwards(best.candidate.error)}"
+            text = f"{said} has a predicted error of {best.candidate.error:.1g}{aim} ({allow})"
         elif choice.accurate and best.measured is not None and best.measured > most:
             text = f"the measured error of {best.name} against the data is {best.measured:.1g}, more than {limit}"
             if not self.told and (least := self.data.unavoidable):
