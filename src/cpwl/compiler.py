@@ -533,19 +533,24 @@ class _Compilation:
     def _complete(self) -> None:
         """Plan the function with its rounding undone first: its network rules out much of the data as it is.
 
-        On the same triangles with fewer lines, the data as it is is not planned: it has the same parts and more bends.
+        A table on the same triangles with fewer lines is compared by the construction that is the smallest for it. If
+        that takes more for the data as it is, the other constructions are not planned for that: each would take longer.
         """
         *plain, last = self.every
         last.complete({})
+        what = self.options.minimize
         for own in plain:
             known = {f"{name} with its rounding undone": other for name, other in last.planned.items()}
-            good = any(other.error <= self.options.max_error for other in last.planned.values())
-            if good and last.analysis.function.mesh is not None:
-                lines = f"{own.analysis.bend_planes:,} hyperplanes, and with its rounding undone"
-                reason = f"not planned: this data bends on {lines} on {last.analysis.bend_planes:,}"
-                own.skipped |= dict.fromkeys(own.names, reason)
-            else:
-                own.complete(known)
+            best = select(last.planned.values(), what, self.options.max_error) if last.planned else None
+            name = best.best.plan.construction if best is not None and best.accurate else ""
+            if name in TABLE and last.analysis.function.mesh is not None:
+                own.plan(name)
+                size = getattr(last.planned[name].sizes, what)
+                if name in own.refused or size < getattr(own.planned[name].sizes, what):
+                    reason = f"not planned: with the rounding undone {name} has {size:,} {what}, and fewer than without"
+                    own.skipped |= {other: reason for other in own.names if other not in own.planned}
+                    continue
+            own.complete(known)
 
     def _choice(self) -> Choice:
         planned = [candidate for own in self.every for candidate in own.planned.values()]
