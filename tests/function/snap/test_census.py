@@ -180,6 +180,23 @@ DIRECTIONS = [  # many inputs, few directions, with a domain or without
     ("many_inputs", "all", 1e-12),
     ("dependent_directions", "two outputs", 1e-12),
 ]
+FILLED = [  # noise in the place of zeros: no coordinates of very different sizes
+    ("half_plane", 1e-15),
+    ("t_junction", 1e-12),
+    ("redundant_rows", 1e-15),
+    ("octahedron", 1e-12),
+    ("sum_norm_in_space", 1e-15),
+    ("dependent_directions", 1e-12),
+]
+
+
+@pytest.mark.parametrize(("name", "noise"), FILLED)
+def test_noise_in_zeros_does_not_stretch_coordinates(name, noise):
+    """All laws come back, moved by no more than noise; an axis stretched by noise would hide them."""
+    found = run(name, partial(_catalogue, name, "all", noise), 60)
+    assert found["sound"], found
+    assert found["laws"] == found["exact"]
+    assert found["moved"] <= 1e-14 + 1e3 * noise
 
 
 @pytest.mark.parametrize(("name", "variant"), ONCE)

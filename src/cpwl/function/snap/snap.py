@@ -49,20 +49,39 @@ from cpwl.geometry.polyhedra import Polyhedra, Polyhedron, fact, joined
 
 _Ints = NDArray[np.int64]
 _EVEN = 10  # powers of 2 between the sizes of coordinates that are no trouble
+_ALIKE = 0.1  # of a coefficient: noise in its place differs by more nineteen times in twenty
 
 
 def uneven(polyhedra: Polyhedra) -> _Ints | None:
     """The powers of 2 that make coordinates of one size, if they are of very different sizes; else None.
 
+    The two rows of a facet agree in a coefficient that means something, and differ where it is noise in the place of a
+    0. Coefficients that agree must say that sizes differ, too: else an axis would be stretched until noise is as large
+    as the data.
+    """
+    if not len(polyhedra.b):
+        return None
+    size = np.abs(polyhedra.A).max(axis=1)
+    A, b = polyhedra.A / size[:, None], polyhedra.b / size
+    found = _powers(A, b, (A != 0) & (b != 0)[:, None])
+    if found is None:
+        return None
+    rows = np.column_stack([A, b / (np.abs(b).max() or 1.0)])
+    other = scipy.spatial.cKDTree(rows).query(-rows, k=1)[1]
+    agree = (np.abs(rows + rows[other]) <= _ALIKE * np.abs(rows)) & (rows != 0)
+    return None if _powers(A, b, agree[:, :-1] & agree[:, -1:]) is None else found
+
+
+def _powers(A: NDArray[np.float64], b: NDArray[np.float64], used: NDArray[np.bool_]) -> _Ints | None:
+    """The powers of 2 that make coordinates of one size, if they are of very different sizes.
+
     How large a coordinate is, is told by where rows meet its axis: a low quantile, as rows may hardly depend on it.
     """
-    A, b = polyhedra.A, polyhedra.b
     powers = []
-    for column in A.T:
-        used = (column != 0) & (b != 0)
-        if not used.any():
+    for column, some in zip(A.T, used.T, strict=True):
+        if not some.any():
             return None
-        powers.append(-int(np.round(np.quantile(np.log2(np.abs(b[used])) - np.log2(np.abs(column[used])), 0.25))))
+        powers.append(-int(np.round(np.quantile(np.log2(np.abs(b[some])) - np.log2(np.abs(column[some])), 0.25))))
     found = np.array(powers, dtype=np.int64)
     return found if np.ptp(found) > _EVEN else None
 
