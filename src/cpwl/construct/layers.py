@@ -18,7 +18,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -110,53 +110,104 @@ def least(analysis: Analysis) -> Least | None:
 def _smallest(p: CPWL, room: float = 0.0) -> Network:
     """The smallest network of the first layers that are those of one; with `room`, of one that is near."""
     for found in find_layers(p, room):
-        made = min(
-            _networks(found, box_around(p)), key=lambda made: (made.sizes.neurons, made.sizes.nonzeros), default=None
-        )
+        made = min(_networks(found), key=lambda made: (made.sizes.neurons, made.sizes.nonzeros), default=None)
         if made is not None:
             return made
     raise ConstructionError("no weights were found for which hidden layers bend as this function does")
 
 
-def _networks(
-    found: Layered, box: Sequence[Interval] | None, first: NDArray[np.bool_] | None = None
-) -> Iterator[Network]:
-    """Networks with signs of the last known layer chosen in different ways; each satisfies the theorem."""
+def _networks(found: Layered, first: NDArray[np.bool_] | None = None) -> Iterator[Network]:
+    """Networks with signs of the last known layer chosen in different ways; each satisfies the theorem.
+
+    Where other free weights let what is read after the next layer read that layer alone, these are tried first.
+    """
     rows = _Rows(found)
-    for turned in itertools.chain([] if first is None else [first], _turnings(rows)):
+    for turned in itertools.chain([] if first is None else [first], _turnings(rows.reading)):
         weights = _weights(rows, turned)
         if weights is None:
             return
-        u, free = weights
+        after = _after(rows, turned, weights[0])
+        if after is None:  # other signs leave the same
+            return
+        other = _for_readers(rows, turned, *weights, _reading(rows, after))
+        if other is not None:
+            changed = _after(rows, turned, other[0])
+            if changed is not None:
+                yield from _continued(rows, turned, changed, other[1])
+        yield from _continued(rows, turned, after, None)
         if not found.last:  # other signs leave the same to the layers after this one
-            yield from _deeper(rows, turned, u, free, box)
             return
+
+
+def _after(rows: _Rows, turned: NDArray[np.bool_], u: list[_Rationals]) -> Layered | _Ends | None:
+    """The layer that follows these weights, or after the last one the outputs; None if there is none."""
+    second = _all(rows, turned, u)
+    if rows.found.last:
         direct = _direct(rows, u)
-        if direct is None:  # other signs leave the same
-            return
-        yield _assembled(rows, turned, u, direct, box)
-        other = _without_rest(rows, turned, u, free, direct)
-        left = None if other is None else _direct(rows, other[0])
-        if other is not None and left is not None:
-            yield _assembled(rows, turned, other[0], left, box)
-
-
-def _deeper(
-    rows: _Rows, turned: NDArray[np.bool_], u: list[_Rationals], free: list[_Rationals], box: Sequence[Interval] | None
-) -> Iterator[Network]:
-    """Networks with these weights of a layer that is not the last; none if no further layer is found.
-
-    Where other free weights let neurons of the layer after it read that layer alone, these are tried first.
-    """
+        return None if direct is None else _Ends(second, _all(rows, turned, direct))
     forms = rows.forms * np.where(turned, -1, 1).astype(object)[:, None]
     try:
-        found = next_layer(rows.found, forms, _all(rows, turned, u))
-        other = _for_readers(rows, turned, u, free, _Rows(found))
-        if other is not None:
-            yield from _networks(next_layer(rows.found, forms, _all(rows, turned, other[0])), box, other[1])
-        yield from _networks(found, box)
+        return next_layer(rows.found, forms, second)
     except ConstructionError:
-        return
+        return None
+
+
+def _continued(
+    rows: _Rows, turned: NDArray[np.bool_], after: Layered | _Ends, first: NDArray[np.bool_] | None
+) -> Iterator[Network]:
+    """Networks that go on like that, with these signs first."""
+    if isinstance(after, Layered):
+        yield from _networks(after, first)
+    else:
+        bits = next(_turnings(_reading(rows, after))) if first is None else first
+        yield _assembled(rows, turned, after, bits)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Ends:
+    """The last layer and the outputs, both over the features below."""
+
+    neurons: _Rationals
+    direct: _Rationals
+    """What outputs read besides these neurons."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Reading:
+    """Forms that may be turned, over coordinates and 1, and what is read after them.
+
+    A reader has weights ``(a, b, c)`` over coordinates, 1 and positive parts of the forms, and a basis of what may be
+    added to them. After the last layer the outputs are readers.
+    """
+
+    forms: _Rationals
+    readers: list[tuple[_Rationals, _Rationals]]
+    room: float
+
+    @property
+    def dim(self) -> int:
+        return int(self.forms.shape[1]) - 1
+
+    def slopes(self, turned: NDArray[np.bool_], weights: _Rationals) -> _Rationals:
+        """The weights `a` of readers if some forms are turned: ``s(h) = s(-h) + h``."""
+        n, on = self.dim, turned.astype(np.int64).astype(object)
+        return np.asarray(weights[..., :n] + (weights[..., n + 1 :] * on).dot(self.forms[:, :n]))
+
+
+def _reading(rows: _Rows, after: Layered | _Ends) -> _Reading:
+    """What is read after a layer."""
+    if isinstance(after, Layered):
+        return _Rows(after).reading
+    unit, order = rows.units, _constant_last(rows)
+    v, own = rows.outgoing, (after.direct * unit)[:, order]
+    readers = [(np.concatenate([one, v[:, o]]), np.zeros((0, len(one) + len(v)), dtype=object)) for o, one in enumerate(own)]
+    return _Reading((after.neurons * unit)[:, order], readers, rows.found.room)
+
+
+def _constant_last(rows: _Rows) -> list[int]:
+    """The features in the order of the coordinates of the next layer."""
+    n = rows.dim
+    return [*range(n), *range(n + 1, n + 1 + len(rows.forms)), n]
 
 
 @dataclass(frozen=True, eq=False)  # without slots: `cached_property` keeps its values in the instance's dictionary
@@ -190,6 +241,27 @@ class _Rows:
         every = [solution(neuron.equations) for neuron in self.found.neurons]
         assert None not in every
         return [one for one in every if one is not None]
+
+    @cached_property
+    def reading(self) -> _Reading:
+        """What is read after the last known layer: the next one, and if that is the last, what outputs read past it."""
+        readers = list(self.solutions)
+        signed = [_signed(self, j, np.zeros((0, self.values.shape[1] + 1), dtype=object)) for j in range(len(readers))]
+        u, free = [own[0] for own in signed if own], [own[1] for own in signed if own]
+        direct = _direct(self, u) if self.found.last and len(u) == len(readers) else None
+        if direct is not None:
+            steps = _steps(self, free)
+            own = [k for k, on in enumerate(steps.on) if on]
+            for o, one in enumerate(direct):
+                moved = [self.outgoing[steps.owner[k], o] * steps.weights[k] for k in own]
+                readers.append((one, np.array(moved, dtype=object).reshape(len(own), len(one))))
+        return _Reading(self.forms, readers, self.found.room)
+
+    @cached_property
+    def outgoing(self) -> _Rationals:
+        """``(neurons, m)``: the weights with which outputs read the neurons of a last layer."""
+        v = np.array([neuron.v for neuron in self.found.neurons], dtype=object)
+        return v.reshape(len(v), self.found.laws.shape[1])
 
     def forms_of(self, u: _Rationals) -> _Rationals:
         """``(regions, n + 1)``: the affine function that a neuron with these integer weights is on each region."""
@@ -268,47 +340,44 @@ def _whole_row(u: _Rationals) -> _Rationals:
 # Signs of the first layer.
 
 
-def _turnings(rows: _Rows) -> Iterator[NDArray[np.bool_]]:
-    """Which forms to turn, the most promising choice first: no neuron needs affine terms, or few directions do."""
-    k, nothing = len(rows.forms), (_Steps([], [], np.zeros(0, dtype=bool)), np.zeros((0, rows.dim), dtype=object))
-    turns, _, rest = _conditions(rows, *nothing)
-    table = np.concatenate([turns, rest], axis=1)
-    yielded = 0
-    for bits in _binaries(table, k, rows.found.room):
+def _turnings(reading: _Reading) -> Iterator[NDArray[np.bool_]]:
+    """Which forms to turn, the most promising choice first: no reader needs coordinates, or few directions do."""
+    k, steps = len(reading.forms), _Steps([], [], np.zeros(0, dtype=bool), np.zeros((0, reading.dim), dtype=object))
+    turns, _, rest = _conditions(reading, steps)
+    table, yielded = np.concatenate([turns, rest], axis=1), False
+    for bits in itertools.islice(_binaries(table, k, reading.room), _TRIES):
         yield bits
-        yielded += 1
-        if yielded == _TRIES:
-            return
+        yielded = True
     if not yielded:
-        yield from _fewest_directions(rows, *nothing)
+        yield from _fewest_directions(reading, steps)
         yield np.zeros(k, dtype=bool)
 
 
-def _conditions(rows: _Rows, found: _Steps, moved: _Rationals) -> _Conditions:
-    """What neurons that read the forms alone satisfy, linear in which forms are turned, in steps, and a constant.
+def _conditions(reading: _Reading, steps: _Steps) -> _Conditions:
+    """What readers of the forms alone satisfy, linear in which forms are turned, in steps, and a constant.
 
-    A step may be added to the form of its owner where that is compensated for. Of a neuron with free weights only what
+    A step may be added to the form of its owner where that is compensated for. Of a reader with free weights only what
     they do not change counts.
     """
-    n, forms = rows.dim, rows.forms
+    n, forms, moved = reading.dim, reading.forms, steps.moved
     turns, moves, rest = [], [], []
-    for one, basis in rows.solutions:
+    for one, basis in reading.readers:
         unseen = (basis[:, n + 1 :] != 0).any(axis=0)
-        loose = np.concatenate([forms[unseen, :n], basis[:, :n], moved[unseen[found.owner]]])
+        loose = np.concatenate([forms[unseen, :n], basis[:, :n], moved[unseen[steps.owner]]])
         weights = np.where(unseen, 0, one[n + 1 :])
         for q in _complement(loose, n):
             turns.append(weights * forms[:, :n].dot(q))
-            moves.append(weights[found.owner] * moved.dot(q))
+            moves.append(weights[steps.owner] * moved.dot(q))
             rest.append([-(one[:n] * q).sum()])
     parts = ((turns, len(forms)), (moves, len(moved)), (rest, 1))
     first, second, third = (np.array(part, dtype=object).reshape(len(rest), width) for part, width in parts)
     return first, second, third
 
 
-def _fewest_directions(rows: _Rows, steps: _Steps, moved: _Rationals) -> list[NDArray[np.bool_]]:
-    """Choices whose affine terms span the fewest directions: all of few forms, else from some on one by one."""
-    k = len(rows.forms)
-    count = _Directions(rows, steps, moved)
+def _fewest_directions(reading: _Reading, steps: _Steps) -> list[NDArray[np.bool_]]:
+    """Choices whose slopes span the fewest directions: all of few forms, else from some on one by one."""
+    k = len(reading.forms)
+    count = _Directions(reading, steps)
     done: dict[tuple[bool, ...], int] = {}
 
     def look(bits: tuple[bool, ...]) -> int:
@@ -328,23 +397,23 @@ def _fewest_directions(rows: _Rows, steps: _Steps, moved: _Rationals) -> list[ND
             better = look(best) < look(bits)
             bits = best if better else bits
     order = sorted(done, key=lambda bits: done[bits])
-    return [np.array(bits) for bits in order[:_TRIES] if done[bits] < rows.dim]
+    return [np.array(bits) for bits in order[:_TRIES] if done[bits] < reading.dim]
 
 
 class _Directions:
-    """How many directions of affine terms neurons need if forms are turned, neurons with few free weights first.
+    """How many directions readers need if forms are turned, those with few free weights first.
 
     What steps of forms may change is not counted. Floats propose.
     """
 
-    def __init__(self, rows: _Rows, steps: _Steps, moved: _Rationals) -> None:
-        n = rows.dim
-        forms = to_float(rows.forms[:, :n])
+    def __init__(self, reading: _Reading, steps: _Steps) -> None:
+        n = reading.dim
+        forms = to_float(reading.forms[:, :n])
         size = np.abs(forms).max(axis=0, initial=0)
         size[size == 0] = 1.0
-        self.forms, self.steps, self.moved = forms / size, steps, to_float(moved) / size
+        self.forms, self.steps, self.moved = forms / size, steps, to_float(steps.moved) / size
         self.own = []
-        for one, basis in sorted(rows.solutions, key=lambda pair: len(pair[1])):
+        for one, basis in sorted(reading.readers, key=lambda pair: len(pair[1])):
             table = to_float(np.concatenate([one[None], basis]))
             self.own.append((table[:, :n] / size, table[:, n + 1 :]))
 
@@ -586,73 +655,53 @@ def _all(rows: _Rows, turned: NDArray[np.bool_], weights: list[_Rationals] | _Ra
     return np.array(made, dtype=object).reshape(len(made), n + 1 + len(turned))
 
 
-def _without_rest(
-    rows: _Rows, turned: NDArray[np.bool_], u: list[_Rationals], free: list[_Rationals], direct: _Rationals
-) -> _Choice | None:
-    """Free weights with which turned neurons of the last layer leave nothing direct; None if none were found."""
-    n, found = rows.dim, rows.found
-    v = np.array([neuron.v for neuron in found.neurons], dtype=object).reshape(len(u), found.laws.shape[1])
-    second, rest = _all(rows, turned, u), _all(rows, turned, direct)
-    steps = _steps(rows, free)
-    moved = _all(rows, turned, steps.weights)
-    columns = np.array([i for i in range(rest.shape[1]) if i != n])
-    second, rest, moved = (table * rows.units for table in (second, rest, moved))
-    turns, moves = (
-        np.concatenate([(weights[:, o, None] * table[:, columns]).T for o in range(len(rest))])
-        for weights, table in ((v, second), (v[steps.owner], moved))
-    )
-    return _chosen(rows, u, steps, (turns, moves, -rest[:, columns].reshape(-1, 1)))
-
-
 def _for_readers(
-    rows: _Rows, turned: NDArray[np.bool_], u: list[_Rationals], free: list[_Rationals], after: _Rows
+    rows: _Rows, turned: NDArray[np.bool_], u: list[_Rationals], free: list[_Rationals], after: _Reading
 ) -> _Choice | None:
-    """Free weights with which neurons of the layer after this one read this one alone; None if none were found."""
-    n, made = rows.dim, _all(rows, turned, u)
+    """Free weights with which few coordinates are read past the next layer, and which of its neurons to turn then."""
+    made, order = _all(rows, turned, u) * rows.units, _constant_last(rows)[:-1]
     steps = _steps(rows, free)
-    order = [*range(n), *range(n + 1, made.shape[1])]
+    if not steps.owner:
+        return None
     at = np.argmax(made[:, order] != 0, axis=1)
     each = np.arange(len(made))
     scale = np.asarray(_over(after.forms[each, at], 1) / made[:, order][each, at])
-    moved = _all(rows, turned, steps.weights)[:, order] * scale[steps.owner][:, None]
-    found = _chosen(rows, u, steps, _conditions(after, steps, moved))
-    if found is not None or not steps.owner:
-        return found
-    for bits in _fewest_directions(after, steps, moved):
-        other = _moved(rows, u, steps, bits, *_past(after, steps, moved, bits))
+    moved = (_all(rows, turned, steps.weights) * rows.units)[:, order] * scale[steps.owner][:, None]
+    steps = replace(steps, moved=moved)
+    bits = _program(rows, u, steps, _conditions(after, steps))
+    for choice in [*([] if bits is None else [bits]), *_fewest_directions(after, steps)]:
+        other = _moved(rows, u, steps, choice, _past(after, steps, choice))
         if other is not None:
-            return other, bits
+            return other, choice
     return None
 
 
-def _past(after: _Rows, steps: _Steps, moved: _Rationals, bits: NDArray[np.bool_]) -> tuple[_Rationals, _Rationals]:
-    """What steps satisfy, and what is left, if neurons may also read what the first of them need past the layer.
+def _past(after: _Reading, steps: _Steps, bits: NDArray[np.bool_]) -> _Rationals:
+    """What steps satisfy, as rows with a right-hand side, if some readers may read coordinates past the layer.
 
-    On directions that no free weight changes, each neuron settles its multiples of what those before it need.
+    On directions that no free weight changes, each reader settles its multiples of what those before it need.
     """
-    n, forms = after.dim, after.forms
+    n = after.dim
     sense = np.where(steps.on, -1, 1).astype(object)
-    live = np.asarray(moved[bits[steps.owner] != steps.on])
+    live = bits[steps.owner] != steps.on
     needed: list[tuple[_Rationals, _Rationals]] = []
-    moves, rest = [], []
-    for one, basis in sorted(after.solutions, key=lambda pair: len(pair[1])):
+    found = [np.zeros((0, len(live) + 1), dtype=object)]
+    for one, basis in sorted(after.readers, key=lambda pair: len(pair[1])):
         unseen = (basis[:, n + 1 :] != 0).any(axis=0)
-        own = one[:n] + np.where(bits, one[n + 1 :], 0).dot(forms[:, :n])
-        move = (one[n + 1 :][steps.owner] * sense)[:, None] * moved
-        loose = np.concatenate([forms[unseen, :n], basis[:, :n]])
-        fixed = _complement(np.concatenate([loose, live]), n)
-        table = [[(base * q).sum() for base, _ in needed] + [(own * q).sum()] for q in fixed]
-        solved = solution(reduced_rows(np.array(table, dtype=object).reshape(len(fixed), len(needed) + 1)))
+        own, loose = after.slopes(bits, one), after.slopes(bits, basis)
+        move = (one[n + 1 :][steps.owner] * sense * live)[:, None] * steps.moved
+        fixed = _complement(np.concatenate([loose, steps.moved[live]]), n)
+        table = np.array([[*((base * q).sum() for base, _ in needed), (own * q).sum()] for q in fixed], dtype=object)
+        table = table.reshape(len(fixed), len(needed) + 1)
+        solved = _solved(table, np.zeros((0, len(needed) + 1), dtype=object), after.room, _size(own))
         if solved is None:
             needed.append((own, move))
             continue
         for factor, (base, step) in zip(solved[0], needed, strict=True):
             own, move = own - factor * base, move - factor * step
-        for q in _complement(np.concatenate([loose, moved[unseen[steps.owner]]]), n):
-            moves.append(move.dot(q))
-            rest.append([-(own * q).sum()])
-    count = len(rest)
-    return np.array(moves, dtype=object).reshape(count, len(moved)), np.array(rest, dtype=object).reshape(count, 1)
+        across = _complement(np.concatenate([loose, steps.moved[live & unseen[steps.owner]]]), n)
+        found.append(np.column_stack([across.dot(move.T), -across.dot(own)]))
+    return np.concatenate(found)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -666,6 +715,8 @@ class _Steps:
     owner: list[int]
     weights: list[_Rationals]
     on: NDArray[np.bool_]
+    moved: _Rationals
+    """The weights over the coordinates of the next layer, in its units."""
 
 
 def _steps(rows: _Rows, free: list[_Rationals]) -> _Steps:
@@ -679,43 +730,28 @@ def _steps(rows: _Rows, free: list[_Rationals]) -> _Steps:
                 owner.append(j)
                 steps.append(w)
                 on.append(signs.pop() > 0)
-    return _Steps(owner, steps, np.array(on, dtype=bool))
-
-
-def _chosen(rows: _Rows, u: list[_Rationals], steps: _Steps, conditions: _Conditions) -> _Choice | None:
-    """Weights with multiples of steps added such that turned neurons satisfy conditions; None if none were found.
-
-    Which neurons to turn and how far to go is one program with 0/1 unknowns, in floats; then steps are solved for.
-    """
-    turns, moves, rest = conditions
-    if not steps.owner or not len(rest):
-        return None
-    moves = moves * np.where(steps.on, -1, 1).astype(object)
-    if rows.found.room:
-        size = max(abs(v) for part in conditions for v in part.ravel()) or 1
-        turns, moves, rest = turns / size, moves / size, rest / size
-    bits = _program(rows, u, steps, (turns, moves, rest))
-    if bits is None:
-        return None
-    made = _moved(rows, u, steps, bits, moves, rest - turns[:, bits].sum(axis=1, keepdims=True))
-    return None if made is None else (made, bits)
+    return _Steps(owner, steps, np.array(on, dtype=bool), np.zeros((len(owner), 0), dtype=object))
 
 
 def _moved(
-    rows: _Rows, u: list[_Rationals], steps: _Steps, bits: NDArray[np.bool_], moves: _Rationals, left: _Rationals
+    rows: _Rows, u: list[_Rationals], steps: _Steps, bits: NDArray[np.bool_], table: _Rationals
 ) -> list[_Rationals] | None:
-    """Weights with steps added that satisfy ``moves . steps = left``; None if none were found."""
+    """Weights with multiples of steps added that satisfy these equations; None if none were found."""
     live = np.flatnonzero(bits[steps.owner] != steps.on)
-    table = np.concatenate([moves[:, live], left], axis=1)
-    solved = _solved(table, table[:0], rows.found.room, 1.0)
+    table = table[:, [*live, -1]]
+    solved = _solved(table, table[:0], rows.found.room, _size(table))
     return None if solved is None else _added(rows, u, [(steps.owner[k], steps.weights[k]) for k in live], solved)
 
 
-def _program(rows: _Rows, u: list[_Rationals], found: _Steps, conditions: _Conditions) -> NDArray[np.bool_] | None:
+def _program(
+    rows: _Rows, u: list[_Rationals], found: _Steps, conditions: _Conditions
+) -> NDArray[np.bool_] | None:
     """Which neurons to turn, so that steps of those whose side changes satisfy the conditions; floats propose."""
     owner, steps, on = found.owner, found.weights, found.on
     count = len(u)
     turns, moves, rest = (to_float(part) for part in conditions)
+    size = max((np.abs(part).max(initial=0) for part in (turns, moves, rest)), default=0.0) if rows.found.room else 1.0
+    turns, moves, rest = turns / (size or 1), moves * np.where(on, -1, 1) / (size or 1), rest / (size or 1)
     unit = np.abs(moves).max(axis=0, initial=0)
     unit[unit == 0] = 1.0
     tables, ends = [np.concatenate([turns, moves / unit], axis=1)], [rest.ravel()]
@@ -766,32 +802,17 @@ def _added(
     return [u[j] if j not in tables else tables[j][0] + y.dot(tables[j][1:]) for j in range(len(u))]
 
 
-def _assembled(
-    rows: _Rows,
-    turned: NDArray[np.bool_],
-    u: list[_Rationals],
-    direct: _Rationals,
-    box: Sequence[Interval] | None,
-) -> Network:
-    """Turned forms; neurons, turned where that leaves nothing direct, and the rest; what they need is carried."""
-    n, found = rows.dim, rows.found
-    v = np.array([neuron.v for neuron in found.neurons], dtype=object).reshape(len(u), found.laws.shape[1])
-    second, rest = _all(rows, turned, u), _all(rows, turned, direct)
-    columns = [i for i in range(rest.shape[1]) if i != n]
-    unit = rows.units[columns]
-    conditions = np.concatenate(
-        [
-            np.column_stack([(v[:, o, None] * second[:, columns] * unit).T, -rest[o, columns] * unit])
-            for o in range(len(rest))
-        ]
-    )
-    bits = next(_binaries(conditions, len(u), found.room), None) if len(u) else None
-    if bits is not None:
-        rest = rest + v[bits].T.dot(second[bits])
-        rest[:, columns] = 0
-        second[bits] = -second[bits]
+def _assembled(rows: _Rows, turned: NDArray[np.bool_], ends: _Ends, bits: NDArray[np.bool_]) -> Network:
+    """Turned forms; neurons, turned where that leaves little direct, and the rest; what they need is carried."""
+    n, found, v = rows.dim, rows.found, rows.outgoing
+    rest = ends.direct + v[bits].T.dot(ends.neurons[bits])
+    second = ends.neurons * np.where(bits, -1, 1).astype(object)[:, None]
+    if found.room:
+        size = np.abs(rest * rows.units)
+        small = size <= 10 * Fraction(found.room) * np.abs(ends.direct * rows.units).max()
+        rest = np.where(small & (np.arange(rest.shape[1]) != n), Fraction(0), rest)
     inputs = found.laws.shape[2] - 1
-    table = AtomTable(inputs, box)
+    table = _Table(inputs, found.cells.bodies.places)
     made_of: list[Form] = [{i: Fraction(1)} for i in range(inputs + 1)]
     for forms in found.cells.layers[:-1]:
         made_of = [*made_of[:-1], *(table.relu(_sum(form, made_of)) for form in forms), made_of[-1]]
@@ -805,6 +826,49 @@ def _assembled(
     lowering = lowered(table, outputs)
     assert lowering is not None
     return lowering.network()
+
+
+class _Table(AtomTable):
+    """Atoms that are affine on cells: forms have the bounds that they have at corners and along rays."""
+
+    def __init__(self, inputs: int, places: _Rationals) -> None:
+        super().__init__(inputs, None)
+        self.at = {k: (own, Fraction(1)) for k, own in enumerate(places.T)}
+        self.rays = np.asarray(places[:, -1] == 0, dtype=bool)
+
+    def relu(self, form: Form) -> Form:
+        """The ReLU of a form, as a form; its values are noted."""
+        made = super().relu(form)
+        for number in range(len(self.at) - self.inputs - 1, len(self.atoms)):
+            value, unit = self._values(self.atoms[number])
+            self.at[self.inputs + 1 + number] = np.maximum(value, 0), unit
+        return made
+
+    def _values(self, form: Form) -> tuple[_Rationals, Fraction]:
+        """Integers at all places, and their unit."""
+        factors = {key: value * self.at[key][1] for key, value in form.items()}
+        scale = math.lcm(*(factor.denominator for factor in factors.values()))
+        total = sum(int(factor * scale) * self.at[key][0] for key, factor in factors.items())
+        return np.asarray(total), Fraction(1, scale)
+
+    def range(self, form: Form) -> Interval | None:
+        """The least and the largest value at corners; None if the form grows or falls without a bound."""
+        value, unit = self._values(form)
+        if value[self.rays].any():
+            return None
+        found = [Fraction(a, w) * unit for a, w in zip(value[~self.rays], self.at[self.inputs][0][~self.rays])]
+        return min(found), max(found)
+
+    def least(self, form: Form) -> Fraction | None:
+        """The least value of a form; None if it falls without a bound."""
+        value, unit = self._values(form)
+        if (value[self.rays] < 0).any():
+            return None
+        return min(Fraction(a, w) for a, w in zip(value[~self.rays], self.at[self.inputs][0][~self.rays])) * unit
+
+
+def _size(values: _Rationals) -> float:
+    return float(np.abs(values).max(initial=0))
 
 
 def _sum(row: _Rationals, forms: list[Form]) -> Form:

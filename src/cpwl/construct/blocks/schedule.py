@@ -425,7 +425,7 @@ class _Carriers:
     def _lower(self, form: Form, least: Fraction | None) -> Fraction | None:
         """A little less than the bound, so that rounding does not make a carrier negative."""
         bounds = self.table.range(form)
-        return None if least is None or bounds is None else least - (bounds[1] - bounds[0]) / 1024
+        return least if least is None or bounds is None else least - (bounds[1] - bounds[0]) / 1024
 
     def _bare(self, form: Form) -> Form:
         return {key: value for key, value in form.items() if key != self.inputs}
