@@ -670,7 +670,8 @@ def _for_readers(
     steps = replace(steps, moved=moved)
     bits = _program(rows, u, steps, _conditions(after, steps))
     for choice in [*([] if bits is None else [bits]), *_fewest_directions(after, steps)]:
-        other = _moved(rows, u, steps, choice, _past(after, steps, choice))
+        table = _past(after, steps, choice)
+        other = _moved(rows, u, steps, choice, table) if table.any() else None
         if other is not None:
             return other, choice
     return None
@@ -679,27 +680,28 @@ def _for_readers(
 def _past(after: _Reading, steps: _Steps, bits: NDArray[np.bool_]) -> _Rationals:
     """What steps satisfy, as rows with a right-hand side, if some readers may read coordinates past the layer.
 
-    On directions that no free weight changes, each reader settles its multiples of what those before it need.
+    A reader alone, with steps of its own, settles some of its free weights and its multiples of what readers before it
+    need. What it does not settle is left open.
     """
     n = after.dim
-    sense = np.where(steps.on, -1, 1).astype(object)
     live = bits[steps.owner] != steps.on
+    moved = steps.moved * (np.where(steps.on, -1, 1) * live).astype(object)[:, None]
     needed: list[tuple[_Rationals, _Rationals]] = []
     found = [np.zeros((0, len(live) + 1), dtype=object)]
     for one, basis in sorted(after.readers, key=lambda pair: len(pair[1])):
-        unseen = (basis[:, n + 1 :] != 0).any(axis=0)
-        own, loose = after.slopes(bits, one), after.slopes(bits, basis)
-        move = (one[n + 1 :][steps.owner] * sense * live)[:, None] * steps.moved
-        fixed = _complement(np.concatenate([loose, steps.moved[live]]), n)
-        table = np.array([[*((base * q).sum() for base, _ in needed), (own * q).sum()] for q in fixed], dtype=object)
-        table = table.reshape(len(fixed), len(needed) + 1)
-        solved = _solved(table, np.zeros((0, len(needed) + 1), dtype=object), after.room, _size(own))
+        own = after.slopes(bits, one)
+        alone = np.concatenate([after.slopes(bits, basis), *(base[None] for base, _ in needed), moved, -own[None]]).T
+        solved = _solved(alone, alone[:0], after.room, _size(own))
         if solved is None:
-            needed.append((own, move))
+            needed.append((own, one[n + 1 :][steps.owner][:, None] * moved))
             continue
-        for factor, (base, step) in zip(solved[0], needed, strict=True):
-            own, move = own - factor * base, move - factor * step
-        across = _complement(np.concatenate([loose, steps.moved[live & unseen[steps.owner]]]), n)
+        one = one + solved[0][: len(basis)].dot(basis)
+        left = reduced_rows(solved[1][:, : len(basis)].dot(basis))
+        own, move = after.slopes(bits, one), one[n + 1 :][steps.owner][:, None] * moved
+        for factor, (base, step) in zip(solved[0][len(basis) :], needed, strict=False):
+            own, move = own + factor * base, move + factor * step
+        unseen = (left[:, n + 1 :] != 0).any(axis=0)[steps.owner]
+        across = _complement(np.concatenate([after.slopes(bits, left), moved[unseen]]), n)
         found.append(np.column_stack([across.dot(move.T), -across.dot(own)]))
     return np.concatenate(found)
 
@@ -858,6 +860,22 @@ class _Table(AtomTable):
             return None
         found = [Fraction(a, w) * unit for a, w in zip(value[~self.rays], self.at[self.inputs][0][~self.rays])]
         return min(found), max(found)
+
+    def basis(self, forms: list[Form]) -> list[Form]:
+        """The same span by forms that are bounded below, where some form of it grows along every ray.
+
+        Enough of that one makes any other form grow, too.
+        """
+        found = [self._values(form) for form in forms]
+        along = np.array([value[self.rays] for value, _ in found], dtype=object).reshape(len(forms), -1).T
+        along = along[np.asarray((along != 0).any(axis=1), dtype=bool)]
+        y = _point(np.column_stack([-along, np.full(len(along), -1, dtype=object)])) if len(along) else None
+        if y is None:
+            return forms
+        units = [combine({}, 1 / unit, form) for form, (_, unit) in zip(forms, found, strict=True)]
+        grows, top = _sum(y, units), along.dot(y)
+        lift = [math.ceil(max(0, *(-own / top))) for own in along.T]
+        return [grows, *(combine(form, factor, grows) for form, factor in zip(units, lift, strict=True))]
 
     def least(self, form: Form) -> Fraction | None:
         """The least value of a form; None if it falls without a bound."""

@@ -163,6 +163,10 @@ class AtomTable:
         step = {self.inputs + 1 + atom: abs(lead / meant)}
         return step if (lead > 0) == (meant > 0) else combine(form, 1, step)
 
+    def basis(self, forms: list[Form]) -> list[Form]:
+        """Forms with the same span, those that are best to carry; a table that knows more may choose others."""
+        return forms
+
     def least(self, form: Form) -> Fraction | None:
         """A lower bound of a form on the box: of a difference of two values plus something affine, from their bounds.
 
@@ -418,7 +422,7 @@ class _Carriers:
             else:
                 bounds = self.table.bounds(value)
                 self._carry(value.form, self._lower(value.form, bounds and bounds[0]))
-        for form in self.needed:
+        for form in self.table.basis(self.needed):
             if self.level.span.express(form) is None:  # otherwise it is known already
                 self._carry(form, self._lower(form, self.table.least(form)))
 
