@@ -8,7 +8,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from cpwl.doors import check_argument, check_limit, check_number, heard, within_
 from cpwl.equality import Verdict, equal
 from cpwl.errors import CpwlWarning, LimitError
 from cpwl.executors import check_executor
+from cpwl.function import CPWL
 from cpwl.geometry.polyhedra import Polyhedron, as_domain
 from cpwl.geometry.probe import bounding_box
 from cpwl.network import Network, Sizes
@@ -29,10 +30,11 @@ from cpwl.proofs.certify import Certificate
 from cpwl.proofs.certify import certify as prove
 from cpwl.proposals import searched
 from cpwl.regions.extract import as_function
-from cpwl.regions.pieces import find_pieces
+from cpwl.regions.pieces import Pieces, find_pieces
 
 _REGIONS = 10_000  # regions up to which a network is taken apart and built anew: seconds
 _PROGRAMS = 200  # neurons up to which linear programs on the domain are affordable
+_LAYERED = 1_000  # regions up to which layers are read off them: seconds
 _PIECES = 4  # pieces a neuron, in the plane, and one beyond: networks for more of them are hardly ever smaller
 
 
@@ -149,23 +151,38 @@ def _candidates(
     folded = simplify(_folded(small, pieces.signs, domain))
     yield "fold neurons that never bend", folded
     yield "fold neurons that never bend, then search", searched(folded, domain, effort, pieces)
-    p = as_function(pieces, domain, True, False)
-    each = _PIECES if network.inputs <= 2 else 1
-    most = each * (min(small.sizes.neurons, folded.sizes.neurons) + _PIECES)
-    if p.num_components > most:  # merging leaves at least one piece a law
-        return
-    p = p.merge()
-    if p.num_pieces > most:
-        return
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", CpwlWarning)
-            built = compile(p, precision="exact", check=False, executor=executor, progress=progress).network
-    except LimitError:  # no construction applies
-        return
-    built = simplify(built, domain=domain if built.sizes.neurons <= _PROGRAMS else None)
-    yield "extract and compile", built
-    yield "extract and compile, then search", searched(built, domain, effort)
+    few = min(small.sizes.neurons, folded.sizes.neurons)
+    whole = None
+    if domain is not None:
+        whole = find_pieces(small, None, True, most=min(max_regions, _LAYERED), executor=executor, whole=True)
+    built = []
+    for p, construction in _recompiled(as_function(pieces, domain, True, False), whole, few):
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", CpwlWarning)
+                made = compile(
+                    p, construction=construction, precision="exact", check=False, executor=executor, progress=progress
+                )
+        except LimitError:  # no construction applies
+            continue
+        built.append(simplify(made.network, domain=domain if made.sizes.neurons <= _PROGRAMS else None))
+    if built:
+        best = min(built, key=_cost)
+        yield "extract and compile", best
+        yield "extract and compile, then search", searched(best, domain, effort)
+
+
+def _recompiled(p: CPWL, whole: Pieces | None, neurons: int) -> Iterator[tuple[CPWL, Literal["auto", "layers"]]]:
+    """The function on the domain, merged, and its layers there and on all of R^n: either may be the smaller network."""
+    if p.num_pieces <= _LAYERED:
+        yield p, "layers"
+    if whole is not None and whole.complete:
+        yield as_function(whole, None, True, False), "layers"
+    most = (_PIECES if p.dim <= 2 else 1) * (neurons + _PIECES)
+    if p.num_components <= most:  # merging leaves at least one piece a law
+        merged = p.merge()
+        if merged.num_pieces <= most:
+            yield merged, "auto"
 
 
 def _folded(network: Network, signs: NDArray[np.int8], domain: Polyhedron | None) -> Network:

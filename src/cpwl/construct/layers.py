@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -35,7 +35,6 @@ from cpwl.errors import ConstructionError
 from cpwl.exact.integers import sign
 from cpwl.exact.rational import reduced_rows, solution, to_float
 from cpwl.function import CPWL
-from cpwl.function.domain import box_around
 from cpwl.function.layers import MOST_PIECES, Layered, consistent, find_layers, next_layer, sure_forms
 from cpwl.geometry.bodies import stacked
 from cpwl.geometry.probe import Probe
@@ -200,7 +199,9 @@ def _reading(rows: _Rows, after: Layered | _Ends) -> _Reading:
         return _Rows(after).reading
     unit, order = rows.units, _constant_last(rows)
     v, own = rows.outgoing, (after.direct * unit)[:, order]
-    readers = [(np.concatenate([one, v[:, o]]), np.zeros((0, len(one) + len(v)), dtype=object)) for o, one in enumerate(own)]
+    readers = [
+        (np.concatenate([one, v[:, o]]), np.zeros((0, len(one) + len(v)), dtype=object)) for o, one in enumerate(own)
+    ]
     return _Reading((after.neurons * unit)[:, order], readers, rows.found.room)
 
 
@@ -376,6 +377,8 @@ def _conditions(reading: _Reading, steps: _Steps) -> _Conditions:
 
 def _fewest_directions(reading: _Reading, steps: _Steps) -> list[NDArray[np.bool_]]:
     """Choices whose slopes span the fewest directions: all of few forms, else from some on one by one."""
+    if len(reading.readers) == 1:  # all choices leave it one direction
+        return []
     k = len(reading.forms)
     count = _Directions(reading, steps)
     done: dict[tuple[bool, ...], int] = {}
@@ -745,9 +748,7 @@ def _moved(
     return None if solved is None else _added(rows, u, [(steps.owner[k], steps.weights[k]) for k in live], solved)
 
 
-def _program(
-    rows: _Rows, u: list[_Rationals], found: _Steps, conditions: _Conditions
-) -> NDArray[np.bool_] | None:
+def _program(rows: _Rows, u: list[_Rationals], found: _Steps, conditions: _Conditions) -> NDArray[np.bool_] | None:
     """Which neurons to turn, so that steps of those whose side changes satisfy the conditions; floats propose."""
     owner, steps, on = found.owner, found.weights, found.on
     count = len(u)
@@ -812,7 +813,8 @@ def _assembled(rows: _Rows, turned: NDArray[np.bool_], ends: _Ends, bits: NDArra
     if found.room:
         size = np.abs(rest * rows.units)
         small = size <= 10 * Fraction(found.room) * np.abs(ends.direct * rows.units).max()
-        rest = np.where(small & (np.arange(rest.shape[1]) != n), Fraction(0), rest)
+        small[:, n] = False
+        rest[small] = Fraction(0)
     inputs = found.laws.shape[2] - 1
     table = _Table(inputs, found.cells.bodies.places)
     made_of: list[Form] = [{i: Fraction(1)} for i in range(inputs + 1)]
@@ -853,13 +855,15 @@ class _Table(AtomTable):
         total = sum(int(factor * scale) * self.at[key][0] for key, factor in factors.items())
         return np.asarray(total), Fraction(1, scale)
 
+    def _at_corners(self, value: _Rationals) -> list[Fraction]:
+        corner, weight = value[~self.rays], self.at[self.inputs][0][~self.rays]
+        return [Fraction(a, w) for a, w in zip(corner, weight, strict=True)]
+
     def range(self, form: Form) -> Interval | None:
         """The least and the largest value at corners; None if the form grows or falls without a bound."""
         value, unit = self._values(form)
-        if value[self.rays].any():
-            return None
-        found = [Fraction(a, w) * unit for a, w in zip(value[~self.rays], self.at[self.inputs][0][~self.rays])]
-        return min(found), max(found)
+        found = [] if value[self.rays].any() else self._at_corners(value)
+        return (min(found) * unit, max(found) * unit) if found else None
 
     def basis(self, forms: list[Form]) -> list[Form]:
         """The same span by forms that are bounded below, where some form of it grows along every ray.
@@ -880,9 +884,7 @@ class _Table(AtomTable):
     def least(self, form: Form) -> Fraction | None:
         """The least value of a form; None if it falls without a bound."""
         value, unit = self._values(form)
-        if (value[self.rays] < 0).any():
-            return None
-        return min(Fraction(a, w) for a, w in zip(value[~self.rays], self.at[self.inputs][0][~self.rays])) * unit
+        return None if (value[self.rays] < 0).any() else min(self._at_corners(value)) * unit
 
 
 def _size(values: _Rationals) -> float:
