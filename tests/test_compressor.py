@@ -68,6 +68,15 @@ def test_networks_of_few_pieces_become_small(name, construction, neurons):
     assert found.after.neurons == neurons <= found.before.neurons
 
 
+def test_layers_are_read_off_many_regions():
+    """Too many regions for other constructions: the layers of a network in space, with neurons that nobody needs."""
+    rng = np.random.default_rng([9, 3, 10, 10, 1])
+    layers = [(rng.integers(-9, 10, s) / 4, rng.integers(-9, 10, s[0]) / 2) for s in ((10, 3), (10, 10), (1, 10))]
+    found = compress(Network(layers), box=(-1, 1), effort=0)
+    assert found.method == "extract and compile"
+    assert found.after.neurons <= 14
+
+
 def test_duplicates_are_found():
     """A network beside itself, summed up, is as small as one of the two."""
     one = extremum([[1, 0], [0, 1], [-1, -1]], [0, 1, 2])

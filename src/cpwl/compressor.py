@@ -71,8 +71,9 @@ def compress(
 
     Three methods are tried: passes that drop, merge and fold neurons (`simplify`); and, for at most `max_regions`
     linear regions, folding neurons that switch in none of them, and compiling the function of the regions
-    (`extract`, `compile`). A search then removes and merges further neurons. The result is the smallest network, by
-    neurons and then nonzero weights, that `equal` proves equal. Its weights may be rationals that are not floats.
+    (`extract`, `compile`), or of up to 1,000 regions its hidden layers, also those on all of R^n. A search then removes
+    and merges further neurons. The result is the smallest network, by neurons and then nonzero weights, that `equal`
+    proves equal. Its weights may be rationals that are not floats.
 
     Parameters
     ----------

@@ -502,15 +502,9 @@ def _weights(rows: _Rows, turned: NDArray[np.bool_]) -> tuple[list[_Rationals], 
             u = _signed(rows, j, pure[:0])
             if u is None:
                 return None
-            basis = reduced_rows(np.concatenate([basis, _affine(rows, turned, u[0])[None, :n]]))
+            basis = reduced_rows(np.concatenate([basis, rows.reading.slopes(turned, u[0])[None]]))
         found[j] = u
     return [found[j][0] for j in range(len(found))], [found[j][1] for j in range(len(found))]
-
-
-def _affine(rows: _Rows, turned: NDArray[np.bool_], u: _Rationals) -> _Rationals:
-    """The affine part of ``(a, b, c)`` when some forms are turned: ``s(h) = s(-h) + h``."""
-    n = rows.dim
-    return np.asarray(u[: n + 1] + (u[n + 1 :] * turned.astype(np.int64).astype(object)).dot(rows.forms))
 
 
 def _signed(rows: _Rows, j: int, conditions: _Rationals) -> tuple[_Rationals, _Rationals] | None:
@@ -653,9 +647,9 @@ def _of_features(rows: _Rows, left: _Rationals) -> _Rationals | None:
 
 def _all(rows: _Rows, turned: NDArray[np.bool_], weights: list[_Rationals] | _Rationals) -> _Rationals:
     """Weights ``(a, b, c)`` as they are when forms are turned, one row each."""
-    n = rows.dim
-    made = [np.concatenate([_affine(rows, turned, own), own[n + 1 :]]) for own in weights]
-    return np.array(made, dtype=object).reshape(len(made), n + 1 + len(turned))
+    n, on = rows.dim, turned.astype(np.int64).astype(object)
+    made = np.array(list(weights), dtype=object).reshape(len(weights), n + 1 + len(on))
+    return np.concatenate([made[:, : n + 1] + (made[:, n + 1 :] * on).dot(rows.forms), made[:, n + 1 :]], axis=1)
 
 
 def _for_readers(
