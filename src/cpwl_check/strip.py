@@ -6,9 +6,13 @@ systems g_1, g_2 of hinges and gates. If
 (1) pieces are bounded with interior, and lie between the first and the last break, `Frame.piece`, `strip`
 (2) neurons that are claimed to be linear read nothing negative, P and X have the signs that choose the system that is
     said to be right on each interval, or P rises from 0 there, `Bound.holds`, `rises`, `steepness`, `walk_through`
-(3) no knot of the right system bends inside an interval, and gates read hinges only, `walk_through`, `claims`
-(4) inside a strip a system bends inside no piece, and across every edge it jumps as the laws do, `Strip.check`
-(5) on one piece of each connected part of a strip its values are those of the law, `Strip.compare`
+(3) gates read hinges and a function of xi, a damper, which is at most 0 between breaks, and 0 where P rises and where
+    gates count; where the gates of the right system do not count, they are 0 at one end of the interval, and what they
+    read falls from there, `claims`, `Damper`, `walk_through`, `Strip.off`
+(4) no knot of the right system bends inside an interval, but those of gates that do not count, and of hinges that are
+    not positive there, `System.step`
+(5) inside a strip a system bends inside no piece, and across every edge it jumps as the laws do, `Strip.check`
+(6) on one piece of each connected part of a strip its values are those of the law, `Strip.compare`
 
 then the network is the function on every piece.
 Why this is a proof is in docs/strips.md, in the words
@@ -37,8 +41,6 @@ Edge = tuple[Row, Fraction, Fraction, int, int]  # a line, a range of xi, and th
 ONE: Atom = (-1, 0)  # the number 1
 ZERO = Fraction(0)
 CELLS = 16  # into which an interval may be cut
-# Which system is right, 0 for both; 3 and 4 say that P rises from 0, where the interval begins, or to 0, where it ends.
-SYSTEM = (0, 1, 2, 1, 2)
 
 
 # --- The plane: pieces, and where a sum of hinges and gates bends -----------------------------------------------------
@@ -170,6 +172,17 @@ class Bends:
                 self.steps[line][Fraction(x[0], x[2])] += side * factor * jump
                 self.first[line] += factor * jump if side < 0 else 0
 
+    def is_off(self, parts: Parts, at: Fraction) -> bool:
+        """Whether a gate that `gate` has accepted is 0 on the whole line ``xi = at``."""
+        parts = [(w, (row, d)) for w, (row, d) in parts if row[0] or row[1] or row[2] > 0]
+        if all(w <= 0 for w, _ in parts):
+            return True
+        meet = next((x for _, (row, _) in parts if (x := cross(parts[0][1][0], row))[2]), (0, 0, 0))
+        side = (at * meet[2] - meet[0]) * (1 if meet[2] > 0 else -1)
+        rates = [(w, Fraction(row[1], d) * (1 if side > 0 else -1), Fraction(-row[0], row[1])) for w, (row, d) in parts]
+        # Beside the point it is homogeneous. No function but 0 is relu of something without kinks: it is no constant.
+        return bool(meet[2] and side and not self.kinks(rates))
+
     def kinks(self, parts: list[tuple[Fraction, Fraction, Fraction]]) -> dict[Fraction, Fraction]:
         """Kinks of ``relu(f)`` for ``f(p) = sum of w relu(k (p - q))``; it must not end in a positive constant."""
         spend(2 * len(parts) * (4 + len(parts)), self.where)
@@ -211,6 +224,7 @@ class Strip(NamedTuple):
     affine: Affine
     hinges: Parts
     gates: list[tuple[Fraction, Parts]]
+    off: list[Fraction]
 
     def at(self, x: Row) -> Fraction:
         sums = [*((c, [(Fraction(1), hinge)]) for c, hinge in self.hinges), *self.gates]
@@ -226,6 +240,8 @@ class Strip(NamedTuple):
             bends.hinge(c, row, d)
         for c, parts in self.gates:
             bends.gate(c, parts)
+            for at in self.off:
+                need(bends.is_off(parts, at), self.where, "a gate is on where gates begin not to count")
         jumps = bends.jumps()
         here = {j for j, piece in enumerate(pieces) if piece.begin < self.end and piece.end > self.begin}
         spend(len(jumps) * sum(2 + len(pieces[j].corners) // 2 for j in here) + len(edges), self.where)
@@ -319,13 +335,35 @@ class Circuit:
                     if s != i and not {s, i} & {*known} and not plus(forms[s], 1, form):
                         values[i] = plus(values[s], 1, form)
         self.outputs = values
+        flat = {i for i, form in enumerate(self.reads[1]) if self.of_xi(form)}
+        self.gates: list[dict[int, Fraction]] = []  # the hinges that a neuron of the third layer reads
+        self.dampers: list[Form] = []  # what they read else, up to positive factors
+        self.damped: list[tuple[int, Fraction]] = []  # which of these, and the factor
+        places: dict[Any, int] = {}
+        for g, form in enumerate(self.reads[2] if len(layers) > 3 else []):
+            spend(2 * len(form), "network")
+            carries = g in linear[1]
+            self.gates.append({i: w for (l, i), w in form.items() if l == 1 and i not in flat})
+            rest = {} if carries else {(l, i): w for (l, i), w in form.items() if l < 1 or i in flat}
+            good = self.of_xi({atom: w for atom, w in rest.items() if atom[0] < 1})
+            need(good and all(l < 2 for l, _ in rest), f"gate {g}", "it must read hinges and a function of xi only")
+            size = abs(rest[min(rest)]) if rest else ZERO
+            key = frozenset((atom, w / size) for atom, w in rest.items())
+            if rest and key not in places:
+                places[key] = len(self.dampers)
+                self.dampers.append(dict(key))
+            self.damped.append((places.get(key, -1), size))
+
+    def of_xi(self, form: Form) -> bool:
+        """Whether this is a function of xi alone, without hinges."""
+        return all(l < 0 or (l == 0 and not self.knots[i][0][1]) for l, i in form)
 
     def falls(self, form: Form) -> list[tuple[int, Fraction]]:
         """Hinges with factors: a form falls at most as fast as its row on knots, and the falling ones of these, do."""
         sums: dict[tuple[int, int], Fraction] = defaultdict(Fraction)
         for (l, i), x in form.items():
-            spend(2 * (1 + (len(self.reads[2][i]) if l == 2 else 0)), "network")
-            for (_, s), w in self.reads[2][i].items() if l == 2 else [((1, i), Fraction(1))] if l == 1 else []:
+            spend(2 * (1 + (len(self.gates[i]) if l == 2 else 0)), "network")
+            for s, w in self.gates[i].items() if l == 2 else [(i, Fraction(1))] if l == 1 else []:
                 sums[s, x * w > 0] += x * w
         return [(s, x) for (s, _), x in sums.items()]
 
@@ -333,9 +371,9 @@ class Circuit:
         """Hinges with factors: less their sum, ``sign * form`` is at least its row on knots."""
         sums: dict[int, Fraction] = defaultdict(Fraction)
         for (l, i), x in form.items():
-            spend(2 * (1 + (len(self.reads[2][i]) if l == 2 else 0)), "network")
-            if l > 0 and sign * x < 0:  # a gate is at most the sum of its positive terms
-                for (_, s), w in self.reads[2][i].items() if l == 2 else [((1, i), Fraction(1))]:
+            spend(2 * (1 + (len(self.gates[i]) if l == 2 else 0)), "network")
+            if l > 0 and sign * x < 0:  # a gate is at most the sum of its positive terms: its damper is at most 0
+                for s, w in self.gates[i].items() if l == 2 else [(i, Fraction(1))]:
                     sums[s] += abs(x) * max(w, ZERO)
         return sums
 
@@ -388,11 +426,11 @@ class Bound(NamedTuple):
         return bool(low >= 0)
 
 
-def rises(walk: Walk, name: Any, falls: list[tuple[int, Fraction]], steep: Fraction, bits: int) -> bool:
-    """Whether something rises, where these knots are on, in all directions (1, s) with ``|s| <= steep``.
+def rises(walk: Walk, row: Scaled, falls: list[tuple[int, Fraction]], steep: Fraction, bits: int) -> bool:
+    """Whether a row and hinges rise, where these knots are on, in all directions (1, s) with ``|s| <= steep``.
 
     Times 2^bits, rounded to the safe side."""
-    (a, b, _), d = walk.row(name)
+    (a, b, _), d = row
     n, m = steep.numerator, steep.denominator
     low = ((a * m - abs(b) * n) << bits) // (d * m)
     for s, factor in falls:
@@ -400,6 +438,30 @@ def rises(walk: Walk, name: Any, falls: list[tuple[int, Fraction]], steep: Fract
         most = abs(b) * n - (a if factor > 0 else -a) * m  # it falls at most at this rate, or not at all
         low += (-abs(factor.numerator) * max(0, most) << bits) // (d * m * factor.denominator)
     return low >= 0
+
+
+class Damper:
+    """A function of xi that gates read, and its values on one interval after the other."""
+
+    def __init__(self, name: Any, form: Form, circuit: Circuit) -> None:
+        self.name, self.hinges = name, {i: w for (l, i), w in form.items() if l == 1}
+        self.knots = {k for f in (form, *(circuit.reads[1][s] for s in self.hinges)) for l, k in f if l == 0}
+        self.now: Affine = [ZERO, ZERO, ZERO]
+
+    def step(self, walk: Walk, begin: Fraction, end: Fraction, uncut: dict[int, bool], where: str) -> bool:
+        """Sees to it that it is affine here and at most 0; whether it is 0."""
+        spend(8 * (1 + len(self.hinges)), where)
+        need(self.knots <= uncut.keys(), where, "a damper bends there")
+        self.now = list(walk.now[self.name])
+        for s, w in self.hinges.items():
+            (a, _, c), d = walk.row((1, s))
+            two = [a * x + c for x in (begin, end)]
+            need(min(two) >= 0 or max(two) <= 0, where, "a damper bends there")
+            if max(two) > 0:
+                self.now = [u + w * Fraction(v, d) for u, v in zip(self.now, (a, 0, c), strict=True)]
+        slope, _, level = self.now
+        need(slope * begin + level <= 0 and slope * end + level <= 0, where, "a damper is positive")
+        return slope == level == 0
 
 
 def steepness(pieces: list[Polygon], polygon: list[Row], at: Fraction, where: str) -> Fraction:
@@ -429,24 +491,34 @@ class System:
         self.output, self.number, self.circuit = output, number, circuit
         self.hinges = {i: x for (l, i), x in form.items() if l == 1}
         self.gates = {i: x for (l, i), x in form.items() if l == 2}
-        used = {*self.hinges, *(s for g in self.gates for _, s in circuit.reads[2][g])}
-        self.knots = {k for f in (form, *(circuit.reads[1][s] for s in used)) for l, k in f if l == 0}
+        of_gates = {s for g in self.gates for s in circuit.gates[g]}
+        self.affine = {k for l, k in form if l == 0}
+        self.reads = {s: {k for l, k in circuit.reads[1][s] if l == 0} for s in {*self.hinges, *of_gates}}
+        self.knots = self.affine.union(*self.reads.values())
         self.strips: list[Any] = []
+        self.hidden: set[int] = set()  # hinges that are not positive on this interval
         self.goes_on = False
+        self.waits: Fraction | None = None  # where the next strip must begin, with gates that are off
 
-    def step(self, walk: Walk, begin: Fraction, end: Fraction, changed: set[int]) -> None:
-        """One more interval: part of the last strip, or the first of another."""
-        if self.goes_on and not self.knots & changed:
+    def step(self, walk: Walk, begin: Fraction, end: Fraction, changed: set[int], off: int, where: str) -> None:
+        """One more interval: part of the last strip, or the first of another, with gates if they count."""
+        known = self.waits in (None, begin) and not (off and self.waits)
+        need(known, where, "gates that do not count must end where they are off")
+        if off == 1:  # gates are off where the last strip ends
+            need(self.goes_on and self.strips[-1].end == begin, where, "gates must be off where this begins")
+            self.strips[-1].off.append(begin)
+        if self.goes_on and not off and not self.knots & changed:
             self.strips[-1] = self.strips[-1]._replace(end=end)
             return
-        hinges = [(x, walk.row((1, s))) for s, x in self.hinges.items()]
-        reads = {g: self.circuit.reads[2][g] for g in self.gates}
+        hinges = [(x, walk.row((1, s))) for s, x in self.hinges.items() if s not in self.hidden]
+        reads = {} if off else {g: self.circuit.gates[g] for g in self.gates}
         spend(4 * (1 + len(self.hinges) + len(self.gates) + sum(map(len, reads.values()))), "strips")
-        gates = [(x, [(w, walk.row((1, s))) for (_, s), w in reads[g].items()]) for g, x in self.gates.items()]
-        where = f"output {self.output}, system {self.number}, strip {len(self.strips)}"
+        gates = [(self.gates[g], [(w, walk.row((1, s))) for s, w in own.items()]) for g, own in reads.items()]
+        name = f"output {self.output}, system {self.number}, strip {len(self.strips)}"
+        places = [] if self.waits is None else [begin]
         affine = walk.now["system", self.output, self.number]
-        self.strips.append(Strip(where, self.output, begin, end, affine, hinges, gates))
-        self.goes_on = True
+        self.strips.append(Strip(name, self.output, begin, end, affine, hinges, gates, places))
+        self.goes_on, self.waits = not off, end if off == 2 else None
 
 
 def cells(knots: list[Scaled], polygon: list[Row]) -> tuple[dict[int, bool], list[tuple[list[Row], dict[int, bool]]]]:
@@ -469,50 +541,73 @@ def walk_through(
     """From interval to interval: shows the signs that are claimed there, and finds the strips of the systems."""
     pieces, breaks, right, bits = plan
     walk = Walk(circuit.knots, rows)
-    for i, (begin, end) in enumerate(pairwise(breaks)):
+    dampers = [Damper(("damper", i), form, circuit) for i, form in enumerate(circuit.dampers)]
+    for i, ((begin, end), (number, start, off)) in enumerate(zip(pairwise(breaks), right, strict=True)):
+        where = f"interval {i}"
         here = [piece.corners for piece in pieces if piece.begin < end and piece.end > begin]
-        spend(20 * len(here) + len(pieces) // 4, f"interval {i}")
+        spend(20 * len(here) + len(pieces) // 4, where)
         polygon = hull([x for corners in here for x in between(corners, begin, end)])
         if len(polygon) < 3:
             continue
-        spend(len(circuit.knots) * len(polygon), f"interval {i}")
+        spend(len(circuit.knots) * len(polygon), where)
         on, parts = cells(circuit.knots, polygon)
-        need(len(parts) <= CELLS, f"interval {i}", "too many knots bend here")
+        need(len(parts) <= CELLS, where, "too many knots bend here")
         changed = {k for k, state in on.items() if walk.set(k, state)}
-        steep = None
-        if right[i] > 2:
-            next_to = (
-                right[i - 1] if right[i] == 3 and i else right[i + 1] if right[i] == 4 and i + 1 < len(right) else 9
-            )
-            other = next_to in ((0, 2, 4) if right[i] == 3 else (0, 1, 3))
-            need(other, f"interval {i}", "the other system is not right where this one begins")
-            steep = steepness(pieces, polygon, begin if right[i] == 3 else end, f"interval {i}")
+        still = [damper.step(walk, begin, end, on, where) for damper in dampers]
+        need(all(still) or (off and not start), where, "a damper is not 0")
+        steep = {k: steepness(pieces, polygon, end if k == 2 else begin, where) for k in {start, off} if k}
+        if start:
+            beside = i - 1 if start == 1 else i + 1
+            other = 0 <= beside < len(right) and right[beside][0] != number
+            need(other, where, "the other system is not right where this one begins")
+        own = [system for system in systems if system.number == number]
+        for system in own:
+            bent = system.affine | (set() if off else system.knots)
+            need(bent <= on.keys(), where, f"system {number} of output {system.output} bends there")
+            system.hidden = {s for s in system.hinges if not system.reads[s] <= on.keys()}
         for part, states in parts:
             changed |= {k for k, state in states.items() if walk.set(k, state)}
-            rising = steep is None or all(
-                rises(walk, n, circuit.falls(rows[n]), steep, bits) for n in rows if n[0] == "P"
-            )
-            need(rising, f"interval {i}", "the sign of P is not shown: it does not rise")
-            each = sum(2 + len(b.hinges) for b in bounds[right[i]])
-            spend(len(part) * each * (1 + bits // 500) // 2, f"interval {i}")
+            way = (1 if number == 1 else -1) * (1 if start == 1 else -1)
+            for name in rows if start else ():
+                if name[0] == "P":
+                    falls = [(s, way * x) for s, x in circuit.falls(rows[name])]
+                    good = rises(walk, turned(walk.row(name), way), falls, steep[start], bits)
+                    need(good, where, "the sign of P is not shown: it does not rise")
+            for system in own if off else ():
+                for g in system.gates:
+                    way, (k, size) = -1 if off == 1 else 1, circuit.damped[g]
+                    row = [way * size * v for v in dampers[k].now] if size else [ZERO] * 3
+                    falls = [(s, way * w) for s, w in circuit.gates[g].items()]
+                    spend(4 * len(falls), where)
+                    need(rises(walk, whole(row), falls, steep[off], bits), where, f"gate {g} may be on")
+                on_here = (s for s in system.hidden if any(dot(walk.row((1, s))[0], x) > 0 for x in part))
+                spend(len(system.hidden) * len(part), where)
+                need(next(on_here, None) is None, where, f"system {number} of output {system.output} bends there")
+            claimed = bounds[2 * number + (start > 0)]
+            spend(len(part) * sum(2 + len(b.hinges) for b in claimed) * (1 + bits // 500) // 2, where)
             for x in part:
                 high: dict[int, int] = {}
-                wrong = next((b for b in bounds[right[i]] if not b.holds(walk, x, high, bits)), None)
-                need(wrong is None, f"interval {i}", f"the sign of {wrong and wrong.name} is not shown")
+                wrong = next((b for b in claimed if not b.holds(walk, x, high, bits)), None)
+                need(wrong is None, where, f"the sign of {wrong and wrong.name} is not shown")
         for system in systems:
-            own = SYSTEM[right[i]] in (0, system.number)
-            bent = own and system.knots - on.keys()
-            need(not bent, f"interval {i}", f"system {system.number} of output {system.output} bends there")
-            if own:
-                system.step(walk, begin, end, changed)
-            system.goes_on = own
+            if system.number == number:
+                system.step(walk, begin, end, changed, off, where)
+            else:
+                system.goes_on = False
+    for system in systems:
+        need(system.waits is None, "right", "gates that do not count must end where they are off")
+
+
+def turned(row: Scaled, sign: int) -> Scaled:
+    (a, b, c), d = row
+    return (sign * a, sign * b, sign * c), d
 
 
 def strip(law: Law, layers: Layers, proof: Any) -> Fraction:
     """0, if the proof shows that the network is the function on every piece."""
     n, outputs, given = law.n, law.outputs, law.pieces
     need(n == 2 and len(layers) in (4, 5) and len(layers[-1]) == outputs, "files", "this is not a network of strips")
-    body = {"frame": [[Rational, 2], 2], "bits": range(10**5), "breaks": [Rational], "right": [range(5)]}
+    body = {"frame": [[Rational, 2], 2], "bits": range(10**5), "breaks": [Rational], "right": [[range(3), 3]]}
     more = {"linear": [[Any], len(layers) - 2], "chi": [Any, outputs], "starts": [[Rational, 2]]}
     _, (t, u), bits, breaks, right, linear, chi, starts = read_proof(proof, "strip", 2, 0, body | more)
     need(
@@ -527,7 +622,9 @@ def strip(law: Law, layers: Layers, proof: Any) -> Fraction:
     all_in = pieces and all(breaks[0] <= piece.begin and piece.end <= breaks[-1] for piece in pieces)
     need(all_in, "breaks", "not all pieces are between them, or there are none")
     rows, bounds, systems = claims(circuit, linear, chi)
-    need(len(systems) > outputs or right == [1] * len(right), "right", "there is no second system")
+    one = all(number == 1 and not start for number, start, _ in right)
+    need(len(systems) > outputs or one, "right", "there is no second system")
+    need(all(number for number, _, _ in right), "right", "one of the systems must be right")
     walk_through(circuit, bounds, rows, systems, (pieces, breaks, right, bits))
     edges = find_edges(pieces)
     for i, part in enumerate(part for system in systems for part in system.strips):
@@ -542,7 +639,7 @@ def claims(circuit: Circuit, linear: list[list[int]], chi: list[Any]) -> tuple[A
     ``out = g_2 + relu(P) - relu(X)`` with ``P = g_1 - g_2 + X``; without a switch ``out = g_1``."""
     rows: dict[Any, Form] = {(1, s): form for s, form in enumerate(circuit.reads[1])}
     named: dict[Any, Form] = {("linear", l, i): circuit.reads[l][i] for l, own in enumerate(linear, 1) for i in own}
-    signs, systems = dict.fromkeys(named, (1, 1, 1, 1, 1)), []
+    signs, systems = dict.fromkeys(named, (1,) * 6), []
     for o, form in enumerate(circuit.outputs):
         switches = [atom for atom in form if atom[0] == 3]
         parts = [form]
@@ -554,15 +651,15 @@ def claims(circuit: Circuit, linear: list[list[int]], chi: list[Any]) -> tuple[A
             P, X = plus({}, factor, circuit.reads[3][switches[0][1]]), plus({}, -weight, circuit.reads[1][c])
             parts = [plus(plus(two, 1, P), -1, X), two]
             named |= {("P", o): P, ("X", o): X}
-            signs |= {("P", o): (0, 1, -1, 0, 0), ("X", o): (0, 1, -1, 1, -1)}  # by what is right on an interval
+            # By the system that is right on an interval, and whether P rises from 0 there.
+            signs |= {("P", o): (0, 0, 1, 0, -1, 0), ("X", o): (0, 0, 1, 1, -1, -1)}
         for number, part in enumerate(parts, 1):
             named["system", o, number] = part
             systems.append(System(o, number, part, circuit))
     need(len(systems) in (len(chi), 2 * len(chi)), "network", "not all outputs have a switch")
     for name, form in named.items():
         need(all(l < 3 for l, _ in form), str(name), "it reads a switch")
-    for g, form in enumerate(circuit.reads[2] if len(circuit.reads) > 3 else []):
-        need(g in linear[1] or all(l == 1 for l, _ in form), f"gate {g}", "it must read hinges only")
-    shown = [{name: s[k] for name, s in signs.items() if s[k]} for k in range(5)]
+    rows |= {("damper", i): form for i, form in enumerate(circuit.dampers)}
+    shown = [{name: s[k] for name, s in signs.items() if s[k]} for k in range(6)]
     bounds = [[Bound(name, s, circuit.below(named[name], s)) for name, s in own.items()] for own in shown]
     return rows | named, bounds, systems

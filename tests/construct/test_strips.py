@@ -254,17 +254,32 @@ def test_a_switch_that_is_too_weak_is_refused(small):
 def test_a_proof_cannot_claim_more(small):
     """What a proof says is verified: linear neurons, which system is right where, and that nothing is left out."""
     _, (function, network, proof) = small
+    right = proof["right"]
     wrong = [
         {"linear": [[*proof["linear"][0], 0], *proof["linear"][1:]]},
         {"linear": [proof["linear"][0], [*proof["linear"][1], 0], proof["linear"][2]]},
         {"linear": [*proof["linear"][:2], [0, 1]]},
-        {"right": [1] * len(proof["right"])},
-        {"right": [2] * len(proof["right"])},
-        {"right": [0] * len(proof["right"])},
-        {"right": [3] * len(proof["right"])},
-        {"right": [3, *proof["right"][1:]]},
-        {"right": [*proof["right"][:-1], 4]},
-        {"right": [{4: 2, 3: 1}.get(kind, kind) for kind in proof["right"]]},
+        *(
+            {"right": [[system, sign, off]] * len(right)}
+            for system in range(3)
+            for sign in range(3)
+            for off in range(3)
+        ),
+        {"right": [[1, 1, 0], *right[1:]]},
+        {"right": [*right[:-1], [right[-1][0], 2, 0]]},
+        {"right": [[3 - system, *more] for system, *more in right]},
+        {"right": [[system, 0, off] for system, _, off in right]},
+        {"right": [[system, (3 - sign) % 3, off] for system, sign, off in right]},
+        {"right": [[system, sign, 0] for system, sign, _ in right]},
+        {"right": [[system, sign, 3 - off if off else 0] for system, sign, off in right]},
+        *({"right": [*right[:i], [system, 0, off], *right[i + 1 :]]} for i, (system, s, off) in enumerate(right) if s),
+        *({"right": [*right[:i], [system, s, 0], *right[i + 1 :]]} for i, (system, s, off) in enumerate(right) if off),
+        *(
+            {"right": [*right[:i], [system, s, off], *right[i + 1 :]]}
+            for i, (system, s, _) in enumerate(right)
+            for off in (1, 2)
+            if not right[i][2]
+        ),
         {"breaks": proof["breaks"][:-1], "right": proof["right"][:-1]},
         {"breaks": proof["breaks"][1:], "right": proof["right"][1:]},
         {"breaks": proof["breaks"][::-1]},

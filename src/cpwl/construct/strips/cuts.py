@@ -192,10 +192,12 @@ def sweep(bends: PlanarBends, frame: Frame, bars: list[Bars], signs: list[Ints] 
     rows = rows * rising.astype(object)[:, None]
     divisor = bends.scale * d
     corners = frame.points(bends.corners)
-    edges = ratio_view(*_scaled(frame, bends.boundary))
     view = ratio_view(rows, divisor[:, None])
     slope = ratio_view(-rows[:, 0], rows[:, 1])
-    ends = _ends(view, edges)
+    x, y, w = (int(v) for v in bends.corners[0])
+    x0, y0 = (row[0] * x + row[1] * y for row in (frame.t, frame.u))
+    lines, edges = (_from(forms, x0, y0, w) for forms in (rows, frame.rows(bends.boundary)[0]))
+    ends = _ends(lines, edges) + float(Fraction(x0, w))
     xi = frame.points(bends.vertices)[:, 0]
     sides = []
     for bar in bars:
@@ -219,9 +221,10 @@ def sweep(bends: PlanarBends, frame: Frame, bars: list[Bars], signs: list[Ints] 
     return Sweep(*fixed, bars, span, enters, leaves, kinks, turned_signs, bends.step)
 
 
-def _scaled(frame: Frame, forms: Objects) -> tuple[Objects, Objects]:
-    rows, _ = frame.rows(forms)
-    return rows, np.maximum(np.abs(rows[:, 0]), np.abs(rows[:, 1]))[:, None]
+def _from(rows: Objects, x: int, y: int, w: int) -> Floats:
+    """Forms in coordinates from the point ``(x / w, y / w)``, as floats of one size: far from 0 nothing cancels."""
+    moved = np.column_stack([rows[:, :2] * w, rows[:, 0] * x + rows[:, 1] * y + rows[:, 2] * w]).astype(object)
+    return ratio_view(moved, np.maximum(np.abs(moved[:, 0]), np.abs(moved[:, 1]))[:, None])
 
 
 def _ends(lines: Floats, edges: Floats) -> Floats:
@@ -278,11 +281,14 @@ _CUTS = 120  # cuts in all of them, at least
 _SHARPNESS = (0.5, 1.0, 2.0, 4.0)  # of the smooth maximum that it lowers
 _PASSES = 3  # over all cuts, for each sharpness
 _LARGE = 60.0
+_SHARED = 2  # coordinates
+_SLAB, _OFF = 3, 2  # neurons of a slab, and those that turn all gates off in slabs
+_CARRIED, _SWITCHED = 2, 8  # what one system and what two need beside their slots, for each output
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cuts:
-    """Cuts in `gaps` and the bases of the strips between them, with the number of neurons they lead to."""
+    """Bases of strips and the cuts between them, as gaps, with the number of neurons they lead to."""
 
     sweep: Sweep
     cap: int
@@ -290,6 +296,8 @@ class Cuts:
     gaps: tuple[int, ...]
     bases: tuple[int, ...]
     neurons: int
+    slabs: bool
+    """Whether gates change at the bases; a single base may do without."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -308,33 +316,35 @@ class Tally:
     cut: NDArray[np.bool_]
     """Gaps wide enough to cut in."""
     base: NDArray[np.bool_]
-    """Gaps wide enough for a base."""
+    """Gaps wide enough for the slab of a base."""
     weights: Floats
-    """What one more of each feature of a strip costs: two for a gate, one for each kink and each hinge."""
+    """What one more of each feature of a half strip costs: two for a gate, one for each kink and each hinge."""
 
-    def strip(self, begin: Ints, end: Ints, base: Ints) -> Ints:
-        """Features of strips: for each output and sign the numbers `N_1 .. N_cap`, and gates and hinges together."""
-        after, before = self.gates[end] - self.gates[base], self.gates[base] - self.gates[begin]
-        gates = after + before[..., ::-1, :]  # swept to the left, signs are exchanged
+    def halves(self, begin: Ints, end: Ints, base: Ints) -> Ints:
+        """Features of the left and right halves of strips: by output and sign `N_1 .. N_cap`, and hinges of both."""
+        right = self.gates[end] - self.gates[base]
+        left = (self.gates[base] - self.gates[begin])[..., ::-1, :]  # swept to the left, signs are exchanged
         hinges = self.crossing[base] + self.entered[end] - self.entered[base] + self.left[base] - self.left[begin]
-        both = np.concatenate([gates, (hinges + gates[..., 0])[..., None]], axis=-1)
+        both = np.stack([np.concatenate([own, hinges[..., None]], axis=-1) for own in (left, right)], axis=-4)
         return np.asarray(both.reshape(*both.shape[:-3], -1))
 
-    def crossings(self, gaps: Ints) -> Ints:
-        """Features of cuts: the hinges of the second system."""
-        return np.asarray(self.crossing[gaps].reshape(*np.shape(gaps), -1))
-
     def neurons(self, gaps: Ints, bases: Ints) -> int:
-        """All hidden neurons of the network with these cuts."""
+        """All hidden neurons of the network with these cuts, and a slab at each base."""
         outputs, last = self.crossing.shape[1], len(self.crossing) - 1
         ends = np.concatenate([[0], gaps, [last]]).astype(np.int64)
-        one = self.strip(ends[:-1], ends[1:], bases).max(axis=0)
-        slots = int((one * self.weights).sum())
-        if len(gaps) == 0:
-            return int(2 + slots + 2 * outputs)
-        two = int(self.crossings(gaps).max(axis=0).sum())
-        knots = 3 * len(gaps) + 2 * (len(gaps) - 1)
-        return int(2 + knots + slots + two + 8 * outputs)
+        rows = self.halves(ends[:-1], ends[1:], bases)
+        slots = sum(float(rows[k::2].max(axis=(0, 1)) @ self.weights) for k in range(min(2, len(bases))))
+        beside = (_SWITCHED if len(gaps) else _CARRIED) * outputs
+        return int(_SHARED + _SLAB * len(bases) + _OFF + slots + beside)
+
+    def alone(self, bases: Ints) -> Ints:
+        """The same for one base and no slab: gates of both halves."""
+        outputs, last = self.crossing.shape[1], len(self.crossing) - 1
+        rows = self.halves(np.zeros_like(bases), np.full_like(bases, last), bases)
+        rows = rows.reshape(len(bases), 2, -1, self.cap + 1)
+        gates = rows[..., :-1].sum(axis=1)
+        both = np.concatenate([gates, rows[:, 0, :, -1:]], axis=-1).reshape(len(bases), -1)
+        return np.asarray(both @ self.weights + _SHARED + _CARRIED * outputs).astype(np.int64)
 
 
 def tally(sweep: Sweep, cap: int) -> Tally:
@@ -356,8 +366,8 @@ def tally(sweep: Sweep, cap: int) -> Tally:
     crossing, entered, left, gates = (np.cumsum(a, axis=0)[:gaps] for a in (crossing, entered, left, gates))
     wide = sweep.width >= 0.5 * np.ptp(sweep.corners[:, 0]) / gaps
     safe = sweep.safe
-    weights = np.tile([2.0, *[1.0] * cap], 2 * m)
-    return Tally(cap, crossing, entered, left, gates, safe & wide & _inside(gaps), safe, weights)
+    weights = np.tile([3.0, *[1.0] * cap], 2 * m)
+    return Tally(cap, crossing, entered, left, gates, safe & _inside(gaps), safe & wide & _inside(gaps), weights)
 
 
 def _add(counts: Ints, gap: Ints, output: int, minus: Ints, number: int) -> None:
@@ -388,79 +398,81 @@ def _inner(sweep: Sweep, output: int) -> tuple[Ints, Ints]:
 def choose_cuts(sweeps: list[Sweep], count: int | None = None) -> Cuts:
     """The best cuts found among all directions, caps and numbers of strips, or with `count` strips if that is given."""
     starts: list[tuple[int, int, Tally, Ints, Ints]] = []
+    best: tuple[int, int, int, Ints, Ints, bool] | None = None
+    none = np.zeros(0, dtype=np.int64)
     for i, one in enumerate(sweeps):
         for cap in _CAPS:
             counts = tally(one, cap)
             for strips in _numbers(counts) if count is None else [count]:
-                gaps = _even(one, counts, strips)
-                bases = _bases(counts, gaps)
-                if bases is not None:
-                    starts.append((counts.neurons(gaps, bases), i, counts, gaps, bases))
-    if not starts:
-        raise ConstructionError("no direction separates the points where the function bends")
+                found = _even(counts, strips)
+                if found is not None:
+                    starts.append((counts.neurons(*found), i, counts, *found))
+            if count in (None, 1) and len(every := np.flatnonzero(one.safe)):
+                sizes = counts.alone(every)
+                k = int(np.argmin(sizes))
+                if best is None or sizes[k] < best[0]:
+                    best = (int(sizes[k]), i, cap, none, every[[k]], False)
     starts.sort(key=lambda start: start[0])
-    size, i, counts, gaps, bases = starts[0]
-    best, taken = (size, i, counts.cap, gaps, bases), list[tuple[int, int, int]]()
-    for _, i, counts, gaps, bases in starts:
+    taken = list[tuple[int, int, int]]()
+    for size, i, counts, gaps, bases in starts:
         if any((i, counts.cap) == key[:2] and abs(key[2] - len(gaps)) <= len(gaps) // 20 for key in taken):
             continue
         taken.append((i, counts.cap, len(gaps)))
         size, gaps, bases = _refine(counts, gaps, bases)
-        best = min(best, (size, i, counts.cap, gaps, bases), key=lambda found: found[0])
+        if best is None or size < best[0]:
+            best = (size, i, counts.cap, gaps, bases, True)
         if len(taken) >= _REFINED and len(taken) * len(gaps) > _CUTS:
             break
-    size, i, cap, gaps, bases = best
-    return Cuts(sweeps[i], cap, tuple(gaps.tolist()), tuple(bases.tolist()), size)
+    if best is None:
+        raise ConstructionError("no direction separates the points where the function bends")
+    size, i, cap, gaps, bases, slabs = best
+    return Cuts(sweeps[i], cap, tuple(gaps.tolist()), tuple(bases.tolist()), size, slabs)
 
 
 def _numbers(counts: Tally) -> list[int]:
     """Numbers of strips to try, around where knots and gates balance."""
-    total = counts.gates[-1].sum() + counts.gates[-1, :, :, 0].sum()
-    best = max(1.0, (total / 5) ** 0.5)
+    total = counts.gates[-1].sum() + 2 * counts.gates[-1, :, :, 0].sum()
+    best = max(1.0, (total / _SLAB) ** 0.5)
     return sorted({1, 2, 3, 4, 5, 6, *(int(best * f) for f in (0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.35) if best * f >= 1)})
 
 
-def _even(sweep: Sweep, counts: Tally, strips: int) -> Ints:
-    """Cuts that share out the gates evenly, each in the widest gap around."""
-    load = counts.gates.sum(axis=(1, 2, 3)) + counts.gates[..., 0].sum(axis=(1, 2)) * 1.0
-    chosen: list[int] = []
-    for k in range(1, strips):
-        q = int(np.searchsorted(load, load[-1] * k / strips))
-        near = np.arange(max(q - 2, 1), min(q + 3, len(load) - 1))
-        near = near[counts.cut[near] & (near > (chosen[-1] if chosen else 0))]
-        if len(near):
-            chosen.append(int(near[np.argmax(sweep.width[near])]))
-    return np.array(chosen, dtype=np.int64)
+def _even(counts: Tally, strips: int) -> tuple[Ints, Ints] | None:
+    """Cuts that share out the gates evenly, and the best bases between them; None if there are no gaps for these."""
+    load = counts.gates.sum(axis=(1, 2, 3)) + counts.gates[..., 0].sum(axis=(1, 2)) * 2.0
+    gaps = np.searchsorted(load, load[-1] * np.arange(1, strips) / strips).astype(np.int64)
+    gaps = np.unique(gaps[counts.cut[gaps]])
+    ends = np.concatenate([[0], gaps, [len(load) - 1]]).astype(np.int64)
+    q, some = _candidates(counts, ends[:-1], ends[1:])
+    while len(gaps) and not some.all():  # a strip without a base joins its neighbour
+        gaps = np.delete(gaps, max(0, int(np.argmin(some)) - 1))
+        ends = np.concatenate([[0], gaps, [len(load) - 1]]).astype(np.int64)
+        q, some = _candidates(counts, ends[:-1], ends[1:])
+    if not some.all():
+        return None
+    cost = counts.halves(ends[:-1, None], ends[1:, None], q).max(axis=-2) @ counts.weights
+    return gaps, np.asarray(q[np.arange(len(q)), np.argmin(cost, axis=1)])
 
 
 def _candidates(counts: Tally, begin: Ints, end: Ints) -> tuple[Ints, NDArray[np.bool_]]:
-    """For each strip some gaps that may be its base, in a last axis; and whether there are any."""
+    """For each strip some gaps inside it that may be its base, in a last axis; and whether there are any."""
     every = np.flatnonzero(counts.base)
-    first = np.searchsorted(every, begin)
-    last = np.searchsorted(every, end, side="right") - 1
+    if len(every) == 0:
+        return np.zeros((len(begin), 1), dtype=np.int64), np.zeros(len(begin), dtype=bool)
+    first = np.searchsorted(every, begin, side="right")
+    last = np.searchsorted(every, end) - 1
     share = np.linspace(0.0, 1.0, _BASES)
     index = first[..., None] + np.rint(share * np.maximum(last - first, 0)[..., None]).astype(np.int64)
     return every[np.minimum(index, len(every) - 1)], np.asarray(first <= last)
 
 
-def _bases(counts: Tally, gaps: Ints) -> Ints | None:
-    """For each strip the base with the fewest hinges; None if there is a strip without any."""
-    if not counts.base.any():
-        return None
-    ends = np.concatenate([[0], gaps, [len(counts.base) - 1]]).astype(np.int64)
-    q, some = _candidates(counts, ends[:-1], ends[1:])
-    if not some.all():
-        return None
-    cost = counts.strip(ends[:-1, None], ends[1:, None], q) @ counts.weights
-    return np.asarray(q[np.arange(len(q)), np.argmin(cost, axis=1)])
-
-
 def _refine(counts: Tally, gaps: Ints, bases: Ints) -> tuple[int, Ints, Ints]:
     """Moves one cut at a time, and the bases beside it, to lower a smooth maximum; keeps the best that was seen."""
+    if len(gaps) == 0:
+        every = np.flatnonzero(counts.base)
+        sizes = [counts.neurons(gaps, every[[k]]) for k in range(len(every))]
+        return min(sizes), gaps, every[[int(np.argmin(sizes))]]
     best = (counts.neurons(gaps, bases), gaps.copy(), bases.copy())
     gaps, bases = gaps.copy(), bases.copy()
-    if len(gaps) == 0:
-        return best
     for sharpness in _SHARPNESS:
         for _ in range(_PASSES):
             before = (gaps.copy(), bases.copy())
@@ -474,28 +486,30 @@ def _refine(counts: Tally, gaps: Ints, bases: Ints) -> tuple[int, Ints, Ints]:
 
 
 def _pass(counts: Tally, gaps: Ints, bases: Ints, sharpness: float) -> None:
-    """Each cut in turn goes where ``sum of weight log(sum over strips of exp(sharpness feature))`` is least."""
+    """Each cut in turn goes where ``sum of weight log(sum over half strips of exp(sharpness feature))`` is least.
+
+    Sums run over every other strip: those of one system.
+    """
     ends = np.concatenate([[0], gaps, [len(counts.base) - 1]]).astype(np.int64)
-    rows, across = counts.strip(ends[:-1], ends[1:], bases), counts.crossings(gaps)
-    top, peak, weight = rows.max(axis=0), across.max(axis=0), counts.weights
-    power, wave = np.exp(sharpness * (rows - top)), np.exp(sharpness * (across - peak))
-    total, sea = power.sum(axis=0), wave.sum(axis=0)
+    rows, weight = counts.halves(ends[:-1], ends[1:], bases), counts.weights
+    top = [rows[k::2].max(axis=(0, 1)) for k in (0, 1)]
+    power = np.stack([np.exp(sharpness * (row - top[k % 2])).sum(axis=0) for k, row in enumerate(rows)])
+    total = [power[k::2].sum(axis=0) for k in (0, 1)]
     for k in range(len(gaps)):  # A loop over cuts: each sees where the others have moved.
-        begin, end = int(ends[k]), int(ends[k + 2])
+        begin, end, own, next_ = int(ends[k]), int(ends[k + 2]), k % 2, (k + 1) % 2
         g = np.arange(max(begin + 1, int(gaps[k]) - _WINDOW), min(end, int(gaps[k]) + _WINDOW + 1))
         g = g[counts.cut[g]]
-        rest, calm = np.maximum(total - power[k] - power[k + 1], 1e-300), np.maximum(sea - wave[k], 0.0)
-        one, first, some = _best_bases(counts, np.full_like(g, begin), g, rest, top, sharpness)
-        two, second, more = _best_bases(counts, g, np.full_like(g, end), rest + one, top, sharpness)
-        cross = np.exp(np.minimum(sharpness * (counts.crossings(g) - peak), _LARGE))
-        cost = np.log(rest + one + two) @ weight + np.log(calm + cross).sum(axis=1)
+        rest = [np.maximum(total[own] - power[k], 1e-300), np.maximum(total[next_] - power[k + 1], 1e-300)]
+        one, first, some = _best_bases(counts, np.full_like(g, begin), g, rest[0], top[own], sharpness)
+        two, second, more = _best_bases(counts, g, np.full_like(g, end), rest[1], top[next_], sharpness)
+        cost = (np.log(rest[0] + one) + np.log(rest[1] + two)) @ weight
         cost[~(some & more)] = np.inf
         if len(g) and np.isfinite(cost).any():
             i = int(np.argmin(cost))
             gaps[k] = ends[k + 1] = g[i]
             bases[k], bases[k + 1] = first[i], second[i]
-            power[k], power[k + 1], wave[k] = one[i], two[i], cross[i]
-            total, sea = rest + one[i] + two[i], calm + cross[i]
+            power[k], power[k + 1] = one[i], two[i]
+            total[own], total[next_] = rest[0] + one[i], rest[1] + two[i]
 
 
 def _best_bases(
@@ -503,8 +517,8 @@ def _best_bases(
 ) -> tuple[Floats, Ints, NDArray[np.bool_]]:
     """For each strip what it adds with its best base, that base, and whether there is one."""
     q, some = _candidates(counts, begin, end)
-    rows = counts.strip(begin[:, None], end[:, None], q)
-    power = np.exp(np.minimum(sharpness * (rows - top), _LARGE))
-    cost = np.log(np.broadcast_to(rest, (len(q), rows.shape[-1]))[:, None] + power) @ counts.weights
+    rows = counts.halves(begin[:, None], end[:, None], q)
+    power = np.exp(np.minimum(sharpness * (rows - top), _LARGE)).sum(axis=-2)
+    cost = np.log(rest + power) @ counts.weights
     each, best = np.arange(len(q)), np.argmin(cost, axis=1) if len(q) else np.zeros(0, dtype=np.int64)
     return power[each, best], q[each, best], some

@@ -20,7 +20,7 @@ from cpwl.construct.blocks.common import rounded_up
 from cpwl.construct.blocks.hinges import hinge_network
 from cpwl.construct.plan import Plan
 from cpwl.construct.strips.cuts import Cuts, Floats, Frame, Objects, choose_cuts, find_bars, frames, sweep
-from cpwl.construct.strips.slots import FIRST, SECOND, Geometry, OutputSlots, Slab, fill_slots, find_bases, place_slabs
+from cpwl.construct.strips.slots import Geometry, System, fill_slots, find_bases, place_slabs
 from cpwl.errors import ConstructionError
 from cpwl.exact.integers import sign as sign_of
 from cpwl.exact.rational import to_flint
@@ -30,10 +30,9 @@ from cpwl.network.program import Row, chained
 
 # From slots and slabs to the layers of a plain network, all numbers exact.
 #
-# Per output, with `h` the hinges, `r` the affine part of a system, ``g_1 = r_1 + h_1 + gates`` and ``g_2 = r_2 +
-# h_2``::
+# Per output, with `r` the affine part, `h` the hinges and `G` the gates of a system, ``g = r + h + G``::
 #
-#     layer 2   all slots, s(chi), s(-chi), r_1 - r_2 + C_1, r_2 + C_2
+#     layer 2   u, -u (all outputs); all slots, s(chi), s(-chi), r_1 - r_2 + C_1, r_2 + C_2
 #     layer 3   the gates, h_1 - h_2 + (r_1 - r_2) + s(chi) - s(-chi) + C_3, h_2 + r_2 - s(chi) + C_4
 #     layer 4   s(g_1 - g_2 + chi), g_2 - s(chi) + C_4
 #     output    their sum, less C_4
@@ -41,8 +40,9 @@ from cpwl.network.program import Row, chained
 # which is ``g_2 + s(g_1 - g_2 + chi) - s(chi)``, the switch of docs/theory/strips.md: it is `g_1` where ``chi >= g_2
 # - g_1`` and ``chi >= 0``, and `g_2` where ``chi <= g_2 - g_1`` and ``chi <= 0``. In floats `chi`, a sum of large
 # terms, is off; but it is added and taken away as one and the same number, so that this does not matter. With one
-# strip there is one system and no switch, and one layer less. The constants are bounds from values at the corners of
-# slabs and intervals: there a sum of hinges, which is convex between them, is largest.
+# base there is one system and no switch, and one layer less. `u` is 1 and -1 on strips in turn; a gate reads ``-M (1 -
+# |u|)``, which is 0 there and turns it off in slabs. The constants are bounds from values at the corners of slabs and
+# strips: there a sum of hinges, which is convex between them, is largest.
 
 
 _MARGIN = 1.001
@@ -52,12 +52,24 @@ Dense = tuple[Objects, Objects]
 _ZERO = fmpq(0)
 
 
-def dense_layers(frame: Frame, geometry: Geometry, outputs: list[OutputSlots]) -> list[Dense]:
-    """Weights and biases of the network of the slots of all outputs, which share the first layer."""
-    blocks = [_Output(geometry, slots).layers() for slots in outputs]
+def dense_layers(frame: Frame, geometry: Geometry, outputs: list[list[System]]) -> list[Dense]:
+    """Weights and biases of the network of the slots of all outputs, which share the first layer and `u`."""
+    blocks = [_Output(geometry, systems).layers() for systems in outputs]
+    turns = np.full((2 if geometry.slabs else 0, _width(geometry)), _ZERO, dtype=object)
+    if geometry.slabs:
+        for k in range(len(geometry.slabs)):
+            step = fmpq(-2 if k % 2 == 0 else 2)
+            turns[0, 2 + 3 * k], turns[0, 4 + 3 * k] = step, -step
+        turns[1] = -turns[0]
+    level = np.array([fmpq(1), fmpq(-1)][: len(turns)], dtype=object)
     layers = [_first_layer(frame, geometry)]
-    layers.append((np.concatenate([b[0][0] for b in blocks]), np.concatenate([b[0][1] for b in blocks])))
-    layers += [_diagonal([b[k] for b in blocks]) for k in range(1, len(blocks[0]))]
+    layers.append(
+        (np.concatenate([turns, *(b[0][0] for b in blocks)]), np.concatenate([level, *(b[0][1] for b in blocks)]))
+    )
+    third = _diagonal([b[1] for b in blocks])
+    off = np.concatenate([np.repeat(b[3][0][:, None], len(turns), axis=1) for b in blocks])
+    layers.append((np.concatenate([off, third[0]], axis=1), third[1]))
+    layers += [_diagonal([b[2][k] for b in blocks]) for k in range(len(blocks[0][2]))]
     return layers
 
 
@@ -68,16 +80,12 @@ def to_network(layers: list[Dense]) -> Network:
 
 
 def _first_layer(frame: Frame, geometry: Geometry) -> Dense:
-    """Two coordinates, then for each slab, in x, ``(xi - a) / (b - a)``, the diagonal and ``(xi - b) / (b - a)``.
-
-    A second slab has its first line from the first slab at whose end it begins.
-    """
+    """Two coordinates, then for each slab, in x, ``(xi - a) / (b - a)``, the diagonal and ``(xi - b) / (b - a)``."""
     forms = [(1 / geometry.unit[0], Fraction(0), -geometry.origin[0] / geometry.unit[0])]
     forms.append((Fraction(0), 1 / geometry.unit[1], -geometry.origin[1] / geometry.unit[1]))
-    for number, slab in enumerate((*geometry.first, *geometry.second)):
+    for slab in geometry.slabs:
         a, b, width, height = slab.begin, slab.end, slab.end - slab.begin, slab.high - slab.low
-        if number < len(geometry.first):
-            forms.append((1 / width, Fraction(0), -a / width))
+        forms.append((1 / width, Fraction(0), -a / width))
         forms.append((1 / width, -1 / height, -a / width + slab.low / height))
         forms.append((1 / width, Fraction(0), -b / width))
     rows = np.array([[to_flint(v) for v in form] for form in forms], dtype=object)
@@ -100,205 +108,155 @@ class _Output:
     """Layers 2, 3, .. of one output."""
 
     geometry: Geometry
-    slots: OutputSlots
+    systems: list[System]
 
-    def layers(self) -> list[Dense]:
-        if not self.geometry.first:
-            return self._one_strip()
-        slots, geometry = self.slots, self.geometry
-        corners = _Corners(geometry, slots)
-        chi = _switch(geometry, corners)
-        law, other = self._spread(slots.law[None], 1), self._spread(slots.second_law[None], 2)
-        change = (law[0] - other[0], law[1] - other[1])
-        lift = [to_flint(rounded_up(v)) for v in corners.lifts(chi)]
-        slot_rows = [self._spread(slots.first, 1), self._spread(slots.second, 2)]
-        carried = [(chi.row, chi.bias), (-chi.row, -chi.bias)]
-        carried += [(change[0], change[1] + lift[0]), (other[0], other[1] + lift[1])]
-        second = tuple(np.concatenate(parts) for parts in zip(*slot_rows, *carried, strict=True))
-        n1, n2, gates = len(slots.first), len(slots.second), len(slots.gates)
-        third, bias = self._gates(2, n1 + n2 + 4)
-        third[gates, : len(slots.hinges)] = slots.hinges.tolist()
-        third[gates, n1 : n1 + n2] = (-slots.second_hinges).tolist()
-        third[gates + 1, n1 : n1 + n2] = slots.second_hinges.tolist()
-        third[gates, n1 + n2] = third[gates, n1 + n2 + 2] = third[gates + 1, n1 + n2 + 3] = 1
-        third[gates, n1 + n2 + 1] = third[gates + 1, n1 + n2] = -1
-        bias[gates], bias[gates + 1] = lift[2] - lift[0], lift[3] - lift[1]
-        fourth = np.full((2, gates + 2), 0, dtype=object)
-        fourth[0, :gates] = [sign for sign, _ in slots.gates]
-        fourth[0, gates] = fourth[1, gates + 1] = 1
-        last = np.array([[1, 1]], dtype=object)
-        ends = [(fourth, np.array([-lift[2], _ZERO], dtype=object)), (last, np.array([-lift[3]], dtype=object))]
-        return [(second[0], second[1]), *((weight * fmpq(1), bias) for weight, bias in [(third, bias), *ends])]
+    def layers(self) -> tuple[Dense, Dense, list[Dense], tuple[Objects]]:
+        """Layer 2 without `u`, layer 3, the others, and what layer 3 has on `u` and `-u`."""
+        systems, geometry = self.systems, self.geometry
+        bounds = [_Bounds(geometry, system) for system in systems]
+        off = np.array([m for k, bound in enumerate(bounds) for m in bound.off(k)], dtype=object)
+        gates = [sign for system in systems for sign, _ in system.wiring]
+        slots = [self._spread(table) for system in systems for table in (system.hinges, system.gates)]
+        laws = [self._spread(system.law[None]) for system in systems]
+        if len(systems) == 1:
+            lift = [to_flint(rounded_up(v)) for v in _single_lifts(bounds[0])]
+            carried = [(laws[0][0], laws[0][1] + lift[0])]
+        else:
+            chi = _switch(geometry, bounds)
+            lift = [to_flint(rounded_up(v)) for v in _lifts(bounds, chi)]
+            carried = [(chi.row, chi.bias), (-chi.row, -chi.bias)]
+            carried += [
+                (laws[0][0] - laws[1][0], laws[0][1] - laws[1][1] + lift[0]),
+                (laws[1][0], laws[1][1] + lift[1]),
+            ]
+        second = tuple(np.concatenate(parts) for parts in zip(*slots, *carried, strict=True))
+        sums = len(systems)
+        third = np.full((len(gates) + sums, len(second[1])), _ZERO, dtype=object)
+        bias = np.full(len(third), _ZERO, dtype=object)
+        bias[: len(off)] = -off
+        g, at, last = 0, 0, len(second[1])
+        for system, hinge_signs in zip(systems, ([1, 0], [-1, 1]), strict=False):
+            for row, sign in zip(range(len(gates), len(third)), hinge_signs, strict=False):
+                third[row, at : at + len(system.signs)] = [fmpq(sign * int(v)) for v in system.signs]
+            at += len(system.signs)
+            for _, size in system.wiring:
+                third[g, at], third[g, at + 1 : at + 1 + size] = fmpq(1), fmpq(-1)
+                g, at = g + 1, at + 1 + size
+        zeros = np.full(sums, _ZERO, dtype=object)
+        if len(systems) == 1:
+            third[g, last - 1], bias[g] = fmpq(1), lift[1] - lift[0]
+            final = np.array([[*map(fmpq, gates), fmpq(1)]], dtype=object)
+            return (
+                (second[0], second[1]),
+                (third, bias),
+                [(final, np.array([-lift[1]], dtype=object))],
+                (np.concatenate([off, zeros]),),
+            )
+        third[g, last - 4 : last - 1] = [fmpq(1), fmpq(-1), fmpq(1)]
+        third[g + 1, last - 4], third[g + 1, last - 1] = fmpq(-1), fmpq(1)
+        bias[g], bias[g + 1] = lift[2] - lift[0], lift[3] - lift[1]
+        fourth = np.full((2, len(third)), _ZERO, dtype=object)
+        own = len(systems[0].wiring)
+        fourth[0, :g] = [fmpq(v if k < own else -v) for k, v in enumerate(gates)]
+        fourth[1, own:g] = [fmpq(v) for v in gates[own:]]
+        fourth[0, g] = fourth[1, g + 1] = fmpq(1)
+        ends = [(fourth, np.array([-lift[2], _ZERO], dtype=object))]
+        ends.append((np.array([[fmpq(1), fmpq(1)]], dtype=object), np.array([-lift[3]], dtype=object)))
+        return (second[0], second[1]), (third, bias), ends, (np.concatenate([off, zeros]),)
 
-    def _one_strip(self) -> list[Dense]:
-        """One system: layer 2 has the slots and ``r + C``, layer 3 the gates and ``h + r + C'``."""
-        slots = self.slots
-        corners = _Corners(self.geometry, slots)
-        law = self._spread(slots.law[None], 1)
-        lift = [to_flint(rounded_up(v)) for v in corners.single_lifts()]
-        rows, biases = self._spread(slots.first, 1)
-        second = (np.concatenate([rows, law[0]]), np.concatenate([biases, law[1] + lift[0]]))
-        n1, gates = len(slots.first), len(slots.gates)
-        third, bias = self._gates(1, n1 + 1)
-        third[gates, : len(slots.hinges)] = slots.hinges.tolist()
-        third[gates, n1] = 1
-        bias[gates] = lift[1] - lift[0]
-        last = np.array([[*(sign for sign, _ in slots.gates), 1]], dtype=object)
-        return [second, (third * fmpq(1), bias), (last * fmpq(1), np.array([-lift[1]], dtype=object))]
-
-    def _gates(self, more: int, width: int) -> Dense:
-        """The rows of the gates, ``l - sum m_i``, and empty ones."""
-        gates = self.slots.gates
-        weight = np.full((len(gates) + more, width), 0, dtype=object)
-        at = len(self.slots.hinges)
-        for k, (_, size) in enumerate(gates):
-            weight[k, at] = 1
-            weight[k, at + 1 : at + 1 + size] = -1
-            at += 1 + size
-        return weight, np.full(len(gates) + more, _ZERO, dtype=object)
-
-    def _spread(self, table: Objects, system: int) -> Dense:
+    def _spread(self, table: Objects) -> Dense:
         """Rows on the first layer of what is `table[:, k]` on strip `k`.
 
         Across a slab a function changes by `d`: the three neurons take ``d(b, high)``, minus the rise of `d` in `eta`,
         and ``-d(a, low)``.
         """
         geometry = self.geometry
-        slabs = geometry.first if system == 1 else geometry.second
         weight = np.full((len(table), _width(geometry)), _ZERO, dtype=object)
         start = table[:, 0]
         weight[:, 0] = start[:, 0] * to_flint(geometry.unit[0])
         weight[:, 1] = start[:, 1] * to_flint(geometry.unit[1])
-        for k, slab in enumerate(slabs):
+        for k, slab in enumerate(geometry.slabs):
             change = table[:, k + 1] - table[:, k]
-            (one, scale), two, three = _lines(geometry, k, system)
-            weight[:, one] = _value(change, slab.end, slab.high) * to_flint(scale)
-            weight[:, two] = -change[:, 1] * to_flint(slab.high - slab.low)
-            weight[:, three] = -_value(change, slab.begin, slab.low)
+            weight[:, 2 + 3 * k] = _value(change, slab.end, slab.high)
+            weight[:, 3 + 3 * k] = -change[:, 1] * to_flint(slab.high - slab.low)
+            weight[:, 4 + 3 * k] = -_value(change, slab.begin, slab.low)
         return weight, _value(start, *geometry.origin)
 
 
 def _width(geometry: Geometry) -> int:
     """Of the first layer."""
-    return 2 + 3 * len(geometry.first) + 2 * len(geometry.second)
-
-
-def _lines(geometry: Geometry, k: int, system: int) -> tuple[tuple[int, Fraction], int, int]:
-    """The neurons of slab `k`; that of its first line may be of another width, so a factor comes with it."""
-    if system == 1:
-        return (2 + 3 * k, Fraction(1)), 3 + 3 * k, 4 + 3 * k
-    at = 2 + 3 * len(geometry.first) + 2 * k
-    one, two = geometry.first[k], geometry.second[k]
-    return (4 + 3 * k, (one.end - one.begin) / (two.end - two.begin)), at, at + 1
+    return 2 + 3 * len(geometry.slabs)
 
 
 def _value(rows: Objects, x: Fraction, y: Fraction) -> Objects:
     return np.asarray(rows[:, 0] * to_flint(x) + rows[:, 1] * to_flint(y) + rows[:, 2], dtype=object)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Switch:
-    """`chi` as a row on the first layer, and its values at the ends of the intervals."""
+class _Bounds:
+    """Bounds of the parts of a system in boxes: a strip, a slab, and so on, from values at their corners.
 
-    row: Objects
-    bias: Objects
-    ends: Floats
+    Arrays are by box and corner, or by strip, or by slab and the parts above and below its diagonal.
+    """
 
+    def __init__(self, geometry: Geometry, system: System) -> None:
+        self.geometry, slabs = geometry, geometry.slabs
+        breaks = [geometry.origin[0], *(x for slab in slabs for x in (slab.begin, slab.end)), geometry.corner[0]]
+        self.x = np.array([[float(v) for v in pair] for pair in pairwise(breaks)])
+        whole = (float(geometry.origin[1]), float(geometry.corner[1]))
+        spans = [whole, *(span for slab in slabs for span in ((float(slab.low), float(slab.high)), whole))]
+        self.y = np.array(spans)
+        at = np.arange(len(breaks) - 1)
+        self.strip = np.column_stack([at // 2, (at + 1) // 2])  # at the left and the right end of a box
+        self.hinges, self.gates, self.law = to_floats(system.hinges), to_floats(system.gates), to_floats(system.law)
+        self.signs, self.wiring = system.signs, system.wiring
+        start = np.cumsum([0, *(1 + size for _, size in system.wiring)])
+        self.outer, self.group = start[:-1], np.repeat(np.arange(len(system.wiring)), np.diff(start))
+        self.inside = np.full(start[-1], -1)  # the sign of each slot of a gate inside it
+        self.inside[self.outer] = 1
+        self.gate_signs = np.array([sign for sign, _ in system.wiring], dtype=np.int64)
+        self.value, self.slack = (v[0] for v in self._at(self.law[None]))
+        self.sums, self.hinge_sums = dict[int, Floats](), dict[int, Floats]()
+        for s in (1, -1):
+            own = self.hinges[self.signs == s], self.gates[self.outer[self.gate_signs == s]]
+            self.sums[s] = sum((self._sum(table) for table in own), np.zeros(self.value.shape))
+            self.hinge_sums[s] = self._sum(own[0])
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Corners:
-    """Values of all slots at the four corners of every interval, with room for rounding: ``(slots, intervals, 4)``."""
-
-    geometry: Geometry
-    slots: OutputSlots
-
-    def _at(self, table: Objects, system: int) -> tuple[Floats, Floats]:
-        view = to_floats(table)
-        intervals = self.geometry.intervals
-        strips = np.array([i.one if system == 1 else i.two for i in intervals])[:, [0, 0, 1, 1]]
-        x = np.array([[float(v) for v in (i.begin, i.begin, i.end, i.end)] for i in intervals])
-        y = np.array([[float(v) for v in (i.low, i.high, i.low, i.high)] for i in intervals])
-        rows = view[:, strips]
+    def _at(self, view: Floats) -> tuple[Floats, Floats]:
+        rows = view[:, self.strip[:, [0, 0, 1, 1]]]
+        x, y = self.x[:, [0, 0, 1, 1]], self.y[:, [0, 1, 0, 1]]
         value = rows[..., 0] * x + rows[..., 1] * y + rows[..., 2]
-        size = np.abs(rows[..., 0] * x) + np.abs(rows[..., 1] * y) + np.abs(rows[..., 2])
-        return value, _SLACK * size
+        return value, _SLACK * (np.abs(rows[..., 0] * x) + np.abs(rows[..., 1] * y) + np.abs(rows[..., 2]))
 
-    def _sum(self, table: Objects, system: int) -> Floats:
+    def _sum(self, view: Floats) -> Floats:
         """An upper bound of the sum of the hinges in a table."""
-        value, slack = self._at(table, system)
+        value, slack = self._at(view)
         return np.asarray(np.maximum(value + slack, 0.0).sum(axis=0) * (1 + _SLACK))
 
-    def parts(self) -> dict[str, Floats]:
-        """Bounds of sums at the corners: hinges of the systems and gates, each by sign."""
-        slots, hinges = self.slots, self.slots.hinges
-        outer, at = [], len(hinges)
-        for sign, size in slots.gates:
-            outer.append((at, sign))
-            at += 1 + size
-        found = {}
-        for name, s in (("+", 1), ("-", -1)):
-            found["h1" + name] = self._sum(slots.first[: len(hinges)][hinges == s], 1)
-            found["g" + name] = self._sum(slots.first[[i for i, sign in outer if sign == s]], 1)
-            if self.geometry.first:
-                found["h2" + name] = self._sum(slots.second[slots.second_hinges == s], 2)
-        return found
+    def falls(self, strip: int, sign: int, way: int, steep: float) -> float:
+        """How fast ``sign`` times hinges and gates falls on a strip, at most, in directions ``(way, s)``."""
+        own = np.concatenate([self.signs, self.gate_signs[self.group] * self.inside])
+        rows = np.concatenate([self.hinges[:, strip], self.gates[:, strip]])
+        return float(np.maximum(steep * np.abs(rows[:, 1]) - sign * way * own * rows[:, 0], 0.0).sum())
 
-    def change(self) -> tuple[Floats, Floats]:
-        """``r_1 - r_2`` and its rounding."""
-        one, two = self._at(self.slots.law[None], 1), self._at(self.slots.second_law[None], 2)
-        return one[0][0] - two[0][0], one[1][0] + two[1][0]
+    def off(self, number: int) -> list[fmpq]:
+        """For each gate the factor ``M`` of ``1 - |u|``, which rises at the rate 2 / width from both ends of a slab.
 
-    def _gradients(self, table: Objects, system: int) -> tuple[Floats, Floats]:
-        """Slopes of rows in the two parts that a diagonal leaves of every interval, ``(slots, intervals, 2, 2)``.
-
-        And the rounding of those in `xi`, ``(slots, intervals, 1)``.
+        Faster than what the gate reads else, at the slabs of its own system.
         """
-        view = to_floats(table)
-        found = np.zeros((len(view), len(self.geometry.intervals), 2, 2))
-        slack = np.zeros((len(view), len(self.geometry.intervals), 1))
-        for i, interval in enumerate(self.geometry.intervals):
-            k, l = interval.one if system == 1 else interval.two
-            found[:, i, 0], found[:, i, 1] = view[:, k, :2], view[:, l, :2]
-            if k != l:
-                a, b, low, high = (float(v) for v in (interval.begin, interval.end, interval.low, interval.high))
-                change = view[:, l] - view[:, k]
-                found[:, i, 0, 0] += (change @ np.array([b, high, 1.0])) / (b - a)
-                found[:, i, 1, 0] += (change @ np.array([a, low, 1.0])) / (b - a)
-                size = np.abs([max(abs(a), abs(b)), max(abs(low), abs(high)), 1.0])
-                slack[:, i, 0] = _SLACK * ((np.abs(view[:, k]) + np.abs(view[:, l])) @ size) / (b - a)
-        return found, slack
-
-    def slopes(self) -> list[float]:
-        """How fast `chi` must rise in each interval for ``g_1 - g_2 + chi`` to rise in all directions that matter."""
-        slots = self.slots
-        steep = np.array([interval.steep for interval in self.geometry.intervals])[:, None]
-        inner = [s * w for s, size in slots.gates for w in (1, *[-1] * size)]
-        signs = np.concatenate([slots.hinges, np.array(inner, dtype=np.int64)])
-        (one, doubt), (two, more) = self._gradients(slots.law[None], 1), self._gradients(slots.second_law[None], 2)
-        law = one[0] - two[0]
-        need = steep * np.abs(law[..., 1]) - law[..., 0] + doubt[0] + more[0]
-        for table, system, sign in ((slots.first, 1, signs), (slots.second, 2, -slots.second_hinges)):
-            rows, doubt = self._gradients(table, system)
-            steps = steep * np.abs(rows[..., 1]) - sign[:, None, None] * rows[..., 0] + doubt
-            need = need + np.maximum(steps, 0.0).sum(axis=0)
-        return [float(v) for v in need.max(axis=1)]
-
-    def lifts(self, chi: _Switch) -> list[float]:
-        """The constants that make the four carried sums positive."""
-        part, (change, slack) = self.parts(), self.change()
-        value, more = self._at(self.slots.second_law[None], 2)
-        x = chi.ends[:, [0, 0, 1, 1]]
-        low = [change - slack, value[0] - more[0]]
-        low.append(low[0] + x - _SLACK * np.abs(x) - part["h1-"] - part["h2+"])
-        low.append(low[1] - part["h2-"] - np.maximum(x, 0.0) * (1 + _SLACK))
-        return [max(0.0, -float(v.min())) * _MARGIN + 1e-9 * float(np.abs(v).max()) for v in low]
-
-    def single_lifts(self) -> list[float]:
-        """The same for one strip."""
-        part, (value, more) = self.parts(), self._at(self.slots.law[None], 1)
-        low = [value[0] - more[0]]
-        low.append(low[0] - part["h1-"])
-        return [max(0.0, -float(v.min())) * _MARGIN + 1e-9 * float(np.abs(v).max()) for v in low]
+        most = np.zeros(len(self.wiring))
+        for k in range(number, len(self.geometry.slabs), 2):
+            slab, (one, two) = self.geometry.slabs[k], (self.gates[:, k], self.gates[:, k + 1])
+            a, b, low, high = (float(v) for v in (slab.begin, slab.end, slab.low, slab.high))
+            width, change = b - a, two - one
+            size = np.array([max(abs(a), abs(b)), max(abs(low), abs(high)), 1.0])
+            doubt = _SLACK * ((np.abs(one) + np.abs(two)) @ size) / width
+            above = np.abs(one[:, 1]), one[:, 0] + (change @ np.array([b, high, 1.0])) / width
+            below = np.abs(two[:, 1]), two[:, 0] + (change @ np.array([a, low, 1.0])) / width
+            for rise, slope in (above, below):
+                for way in (1, -1):
+                    need = np.maximum(slab.steep * rise + way * self.inside * slope + doubt, 0.0)
+                    most = np.maximum(most, np.bincount(self.group, need, len(most)) * width / 2)
+        return [to_flint(rounded_up(_MARGIN * float(v))) if v > 0 else _ZERO for v in most]
 
 
 def to_floats(table: Objects) -> Floats:
@@ -307,47 +265,70 @@ def to_floats(table: Objects) -> Floats:
     return np.array(flat, dtype=np.float64).reshape(table.shape)
 
 
-def _switch(geometry: Geometry, corners: _Corners) -> _Switch:
-    """`chi`: 0 where a first slab ends, and rising there so fast that ``g_1 - g_2 + chi`` rises with it.
+@dataclass(frozen=True, slots=True, eq=False)
+class _Chi:
+    """`chi` as a row on the first layer, and its values at the ends of the boxes."""
 
-    Since ``g_1 = g_2`` on that line, it is then negative in the slab before it and positive after it. In the first
-    interval, which has no such line, `chi` is larger than ``g_2 - g_1`` is at its corners.
+    row: Objects
+    bias: Objects
+    ends: Floats
+
+
+def _switch(geometry: Geometry, bounds: list[_Bounds]) -> _Chi:
+    """`chi`: 0 at the turns, and rising from there so fast that ``g_1 - g_2 + chi`` has its sign.
+
+    In the strip around a turn it rises faster than ``g_1 - g_2`` falls. At the ends of a slab, and so inside it, it is
+    larger than all of ``g_2 - g_1`` at the corners of the slab; also before the first slab and after the last one.
     """
-    part, (change, slack) = corners.parts(), corners.change()
-    below = (slack - change + part["h1-"] + part["g-"] + part["h2+"])[0].max()  # of g_2 - g_1, at first
-    slopes = corners.slopes()
-    least = float(max(slopes)) * 2.0**-20
-    knots: list[tuple[Fraction, Fraction]] = []
-    for i, interval in enumerate(geometry.intervals):
-        rise = rounded_up(_MARGIN * max(slopes[i], least)) * (interval.end - interval.begin)
-        if interval.right == SECOND:
-            knots += [(interval.begin, -rise), (interval.end, Fraction(0))]
-        elif interval.right == FIRST:
-            first = rounded_up(_MARGIN * max(float(below), least * float(geometry.unit[0])))
-            knots.append((interval.end, rise if i else first))
-    return _through(geometry, knots)
-
-
-def _through(geometry: Geometry, knots: list[tuple[Fraction, Fraction]]) -> _Switch:
-    """The function of `xi` through these points, which bends on lines of slabs, as a row on the first layer."""
-    place: dict[Fraction, tuple[int, Slab]] = {}
-    for k, slab in enumerate(geometry.first):
-        place[slab.begin], place[slab.end] = (2 + 3 * k, slab), (4 + 3 * k, slab)
-    for k, slab in enumerate(geometry.second):
-        place[slab.end] = (_lines(geometry, k, 2)[2], slab)
-    slopes = [(v - y) / (u - x) for (x, y), (u, v) in pairwise(knots)]
+    least = [_least(bounds[k % 2], bounds[1 - k % 2], k, len(geometry.slabs)) for k in range(len(geometry.slabs))]
+    heights: list[Fraction] = []  # at the ends of the slabs
+    for k, (turn, steep) in enumerate(zip(geometry.turns, geometry.steep, strict=True)):
+        before, after = geometry.slabs[k].end, geometry.slabs[k + 1].begin
+        needs = [least[k] / float(turn - before), least[k + 1] / float(after - turn)]
+        for own, way in ((k, -1), (k + 1, 1)):
+            one, two = bounds[own % 2], bounds[1 - own % 2]
+            law, angle = one.law[k + 1] - two.law[k + 1], steep[max(way, 0)]
+            size = np.abs(one.law[k + 1]) + np.abs(two.law[k + 1])
+            fall = angle * abs(law[1]) - way * law[0] + _SLACK * (size[0] + angle * size[1])
+            needs.append(float(fall) + one.falls(k + 1, 1, way, angle) + two.falls(k + 1, -1, way, angle))
+        slope = rounded_up(_MARGIN * max(needs)) * (1 if k % 2 == 0 else -1)
+        heights += [slope * (turn - before), slope * (turn - after)]
+    heights = [heights[0], *heights, heights[-1]]  # as high at the outer ends
     row = np.full((1, _width(geometry)), _ZERO, dtype=object)
-    row[0, 0] = to_flint(slopes[0] * geometry.unit[0])
-    for (x, _), before, after in zip(knots[1:-1], slopes[:-1], slopes[1:], strict=True):
-        column, slab = place[x]
-        row[0, column] += to_flint((after - before) * (slab.end - slab.begin))
-    x0, y0 = knots[0]
-    bias = y0 + slopes[0] * (geometry.origin[0] - x0)
-    known = dict(knots)
-    first = geometry.intervals[0].begin
-    known[first] = bias + slopes[0] * (first - geometry.origin[0])
-    ends = np.array([[float(known[i.begin]), float(known[i.end])] for i in geometry.intervals])
-    return _Switch(row, np.array([to_flint(bias)], dtype=object), ends)
+    places = [x for slab in geometry.slabs for x in (slab.begin, slab.end)]
+    slopes = [Fraction(0), *((q - p) / (y - x) for (x, p), (y, q) in pairwise(zip(places, heights, strict=True)))]
+    for i, (before_, after_) in enumerate(pairwise([*slopes, Fraction(0)])):
+        slab = geometry.slabs[i // 2]
+        row[0, 2 + 3 * (i // 2) + 2 * (i % 2)] = to_flint((after_ - before_) * (slab.end - slab.begin))
+    levels = [float(v) for v in (heights[0], *heights, heights[-1])]
+    return _Chi(row, np.array([to_flint(heights[0])], dtype=object), np.array(list(pairwise(levels))))
+
+
+def _least(own: _Bounds, other: _Bounds, k: int, count: int) -> float:
+    """How large `chi`, or `-chi`, must be where slab `k` is, for the own system to be chosen."""
+    low = own.value - other.value - own.slack - other.slack - own.sums[-1] - other.sums[1]
+    boxes = [2 * k + 1, *([0] if k == 0 else []), *([2 * count] if k == count - 1 else [])]
+    return max(-float(low[boxes].min()), float(np.abs(low).max()) * 1e-9)
+
+
+def _lifts(bounds: list[_Bounds], chi: _Chi) -> list[float]:
+    """The constants that make the four carried sums positive."""
+    one, two = bounds
+    x = chi.ends[:, [0, 0, 1, 1]]
+    low = [one.value - two.value - one.slack - two.slack, two.value - two.slack]
+    low.append(low[0] + x - _SLACK * np.abs(x) - one.hinge_sums[-1] - two.hinge_sums[1])
+    low.append(low[1] - two.sums[-1] - np.maximum(x, 0.0) * (1 + _SLACK))
+    return [_lift(v) for v in low]
+
+
+def _single_lifts(bound: _Bounds) -> list[float]:
+    """The same for one system."""
+    low = bound.value - bound.slack
+    return [_lift(low), _lift(low - bound.hinge_sums[-1])]
+
+
+def _lift(low: Floats) -> float:
+    return max(0.0, -float(low.min())) * _MARGIN + 1e-9 * float(np.abs(low).max())
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -19,7 +19,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise
 
 import numpy as np
 from flint import fmpq
@@ -44,21 +43,18 @@ class Base:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class OutputSlots:
-    """The slots of one output: ``(slots, strips, 3)`` arrays of rationals, and how they are wired."""
+class System:
+    """The slots of a system for one output: ``(slots, strips, 3)`` arrays of rationals, and how they are wired."""
 
-    first: Objects
-    """Of the first system: hinges, then for each gate `l` and its `m_i`."""
-    hinges: Ints
-    """Signs of its hinges."""
-    gates: tuple[tuple[int, int], ...]
+    hinges: Objects
+    signs: Ints
+    """Of the hinges."""
+    gates: Objects
+    """For each gate `l` and its `m_i`."""
+    wiring: tuple[tuple[int, int], ...]
     """Sign and number of kinks of each gate."""
     law: Objects
-    """``(strips, 3)``: affine parts of the first system."""
-    second: Objects
-    """Of the second system, a strip around each cut: hinges only."""
-    second_hinges: Ints
-    second_law: Objects
+    """``(strips, 3)``: affine parts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,29 +140,34 @@ def section(corners: Floats, begin: float, end: float) -> tuple[float, float]:
     return float(every.min()), float(every.max())
 
 
-def fill_slots(p: CPWL, cuts: Cuts, bases: dict[int, Base], output: int) -> OutputSlots:
-    """All slots of one output, as few as the tally of `cuts` says."""
+def fill_slots(p: CPWL, cuts: Cuts, bases: dict[int, Base], output: int) -> list[System]:
+    """The slots of one output, as few as the tally of `cuts` says: every other base belongs to the same system.
+
+    Strip `k` lies between the slabs of bases ``k - 1`` and `k`. A system keeps the hinges of a base on both sides of
+    its slab, and changes its gates there; all changes at the slabs of the other system.
+    """
     sweep = cuts.sweep
     ends = [0, *cuts.gaps, len(sweep.event)]
-    hinges, gates = [], []
     stars = _Stars(sweep, output)
-    for k, q in enumerate(cuts.bases):
-        hinges.append(_hinges(sweep, output, bases[q], ends[k], ends[k + 1], q))
-        gates.append(stars.gates(ends[k], ends[k + 1], q, cuts.cap))
-    first, signs, wiring = _first_system(hinges, gates)
-    around = [_hinges(sweep, output, bases[q], q, q, q) for q in cuts.gaps]
-    second, second_signs = _columns(around)
-    laws = [_law(p, sweep, bases[q].piece, output) for q in cuts.bases]
-    second_laws = [_law(p, sweep, bases[q].piece, output) for q in cuts.gaps]
-    return OutputSlots(
-        _table(first, len(cuts.bases)),
-        np.array(signs, dtype=np.int64),
-        wiring,
-        np.array(laws, dtype=object).reshape(-1, 3),
-        _table(second, len(cuts.gaps)),
-        np.array(second_signs, dtype=np.int64),
-        np.array(second_laws, dtype=object).reshape(-1, 3),
-    )
+    systems = []
+    for first in range(min(2, len(cuts.bases))):
+        own = range(first, len(cuts.bases), 2)
+        hinges = [_hinges(sweep, output, bases[cuts.bases[k]], ends[k], ends[k + 1], cuts.bases[k]) for k in own]
+        halves = []
+        for k in own:
+            q = cuts.bases[k]
+            halves += [stars.gates(ends[k], q, q, cuts.cap), stars.gates(q, ends[k + 1], q, cuts.cap)]
+        if not cuts.slabs:
+            halves = [halves[0] + halves[1]]
+        strips = np.arange(len(cuts.bases) + 1) if cuts.slabs else np.zeros(1, dtype=np.int64)
+        at = np.clip(strips - first, 0, len(halves) - 1)  # its half strip on each strip
+        columns, signs = _columns(hinges)
+        gates, wiring = _wired(halves)
+        laws = np.array([_law(p, sweep, bases[cuts.bases[k]].piece, output) for k in own], dtype=object)
+        lines, rows = _table(columns, len(hinges)), _table(gates, len(halves))
+        signs_ = np.array(signs, dtype=np.int64)
+        systems.append(System(lines[:, at // 2], signs_, rows[:, at], wiring, laws.reshape(-1, 3)[at // 2]))
+    return systems
 
 
 def _table(columns: list[list[Affine]], strips: int) -> Objects:
@@ -259,29 +260,19 @@ class _Stars:
         return sign, -form[0] / form[1] * side, form[1], form
 
 
-def _first_system(
-    hinges: list[list[_Hinge]], gates: list[list[_Gate]]
-) -> tuple[list[list[Affine]], list[int], tuple[tuple[int, int], ...]]:
-    """Slots as lists of what they hold in each strip: hinges of either sign, then the parts of the gates."""
+def _wired(halves: list[list[_Gate]]) -> tuple[list[list[Affine]], tuple[tuple[int, int], ...]]:
+    """The parts of the gates as lists of what they hold in each half strip, and how they are wired."""
     columns: list[list[Affine]] = []
     wiring: list[tuple[int, int]] = []
-    kept: list[list[_Hinge]] = [[] for _ in hinges]
     for sign in (1, -1):
-        ranked = [sorted((g for g in own if g.sign == sign), key=lambda g: -len(g.inner)) for own in gates]
-        count = max(map(len, ranked))
-        sizes = [max(len(own[k].inner) for own in ranked if k < len(own)) for k in range(count)]
-        own_hinges = [[h for h in own if h.sign == sign] for own in hinges]
-        needed = max(0, *(len(h) + len(g) - count for h, g in zip(own_hinges, ranked, strict=True)))
-        for k, (lines, full) in enumerate(zip(own_hinges, ranked, strict=True)):
-            kept[k] += lines[:needed]
-            full += [_Gate(sign, h.form, ()) for h in lines[needed:]]
-        for k, size in enumerate(sizes):
+        ranked = [sorted((g for g in own if g.sign == sign), key=lambda g: -len(g.inner)) for own in halves]
+        for k in range(max(map(len, ranked))):
             held = [own[k] if k < len(own) else _Gate(sign, ZERO, ()) for own in ranked]
+            size = max(len(g.inner) for g in held)
             columns.append([g.outer for g in held])
             columns += [[g.inner[i] if i < len(g.inner) else ZERO for g in held] for i in range(size)]
             wiring.append((sign, size))
-    first, signs = _columns(kept)
-    return first + columns, signs, tuple(wiring)
+    return columns, tuple(wiring)
 
 
 def _columns(hinges: list[list[_Hinge]]) -> tuple[list[list[Affine]], list[int]]:
@@ -299,15 +290,8 @@ def _columns(hinges: list[list[_Hinge]]) -> tuple[list[list[Affine]], list[int]]
 #
 # In a slab ``[a, b] x [low, high]`` lie the lines ``xi = a``, ``xi = b`` and a diagonal. Their hinges span all affine
 # functions, so right of the slab a sum of first-layer neurons can be any affine function, whatever it was to the left;
-# in the slab it is junk, between its values at the corners. There are two systems of slabs in different places: those
-# of
-# the first lie inside the gaps that were cut, those of the second begin where they end and reach to the next gap, so
-# that
-# they share a line. All numbers have few bits.
-
-
-BOTH, FIRST, SECOND = 0, 1, 2
-"""Which system is right on an interval."""
+# in the slab it is junk, between its values at the corners. Slabs lie inside the gaps of the bases, and all numbers
+# have few bits.
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,69 +302,49 @@ class Slab:
     end: Fraction
     low: Fraction
     high: Fraction
-
-
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """A part of the domain between two lines, the strips of both systems at its two ends, and which is right."""
-
-    begin: Fraction
-    end: Fraction
-    low: Fraction
-    high: Fraction
-    right: int
-    one: tuple[int, int]
-    two: tuple[int, int]
     steep: float
-    """How steeply a way must go at most from the line where `chi` is 0 to a point of the domain in the interval."""
+    """How steeply a way must go at most from the nearer of the lines to a point of the domain in the slab."""
 
 
 @dataclass(frozen=True, slots=True)
 class Geometry:
-    """The slabs of the two systems, and the intervals between all their lines, from left to right."""
+    """The slabs, and between them the lines where the systems change roles."""
 
-    first: tuple[Slab, ...]
-    second: tuple[Slab, ...]
-    intervals: tuple[Interval, ...]
+    slabs: tuple[Slab, ...]
+    turns: tuple[Fraction, ...]
+    steep: tuple[tuple[float, float], ...]
+    """How steeply a way must go at most from a turn to a point of the domain before the slabs to the left, right."""
     origin: tuple[Fraction, Fraction]
     """A point below and to the left of the domain."""
+    corner: tuple[Fraction, Fraction]
+    """A point above and to the right of it."""
     unit: tuple[Fraction, Fraction]
     """Powers of two, about the width and the height of the domain."""
 
 
 def place_slabs(cuts: Cuts) -> Geometry:
-    """Slabs for the gaps of `cuts`: a first one in the middle of each, second ones from its end into the next gap."""
-    corners = cuts.sweep.corners
+    """A slab in the middle of the gap of each base, and a turn in the middle of each gap that is cut."""
+    sweep, corners = cuts.sweep, cuts.sweep.corners
     (x_low, y_low), (x_high, y_high) = corners.min(axis=0), corners.max(axis=0)
     room_x, room_y = x_high - x_low, y_high - y_low
-    left, right = _below(x_low, room_x), -_below(-x_high, room_x)
-    inner, before = [], []
-    for q in cuts.gaps:
-        u, w = cuts.sweep.gap(q)
+    slabs, turns = [], []
+    for q in cuts.bases if cuts.slabs else ():
+        u, w = sweep.gap(q)
         width = Fraction(2) ** int(np.frexp(0.6 * (w - u))[1] - 1)
         middle = short((u + w) / 2, (w - u) / 64)
-        inner.append((middle - width / 2, middle + width / 2))
-        before.append(middle - width * Fraction(3, 4))  # so that the proof finds it from the slab
-    outer = [(b, u) for (_, b), u in zip(inner[:-1], before[1:], strict=True)]
-    breaks = [x for (a, b), u in zip(inner, before, strict=True) for x in (u, a, b)]
-    intervals = _intervals(cuts.sweep, [left, *breaks, right], len(inner))
-    origin = (left, _below(y_low, room_y))
-    unit = (_power(room_x), _power(room_y))
-    return Geometry(_slabs(cuts.sweep, inner), _slabs(cuts.sweep, outer), intervals, origin, unit)
-
-
-def _intervals(sweep: Sweep, breaks: list[Fraction], cuts: int) -> tuple[Interval, ...]:
-    """The right ones are, for each cut: first, both, second; and first after the last."""
-    found = []
-    for i, (begin, end) in enumerate(pairwise(breaks)):
-        k, part = divmod(i, 3)
-        right = (FIRST, BOTH, SECOND)[part]
-        one = (k, k + 1) if part == 2 else (k, k)
-        two = (max(k - 1, 0), min(k, max(cuts - 1, 0))) if part == 0 else (k, k)
-        low, high = _range(sweep, begin, end)
-        steep = _steep(sweep, float(end if right == SECOND else begin), float(begin), float(end))
-        found.append(Interval(begin, end, low, high, right, one, two, steep))
-    return tuple(found)
+        a, b = middle - width / 2, middle + width / 2
+        steep = max(_steep(sweep, float(a), float(a), float(middle)), _steep(sweep, float(b), float(middle), float(b)))
+        slabs.append(Slab(a, b, *_range(sweep, a, b), steep))
+    for q in cuts.gaps:
+        u, w = sweep.gap(q)
+        turns.append(short((u + w) / 2, (w - u) / 16))
+    steeps = [
+        (_steep(sweep, float(z), float(one.end), float(z)), _steep(sweep, float(z), float(z), float(two.begin)))
+        for z, one, two in zip(turns, slabs[:-1], slabs[1:], strict=True)
+    ]
+    origin = (_below(x_low, room_x), _below(y_low, room_y))
+    corner = (-_below(-x_high, room_x), -_below(-y_high, room_y))
+    return Geometry(tuple(slabs), tuple(turns), tuple(steeps), origin, corner, (_power(room_x), _power(room_y)))
 
 
 def _steep(sweep: Sweep, at: float, begin: float, end: float) -> float:
@@ -394,10 +358,6 @@ def _steep(sweep: Sweep, at: float, begin: float, end: float) -> float:
     points += [(other, y) for y in section(sweep.corners, other, other)]
     ways = [max(0.0, y - high, low - y) / abs(x - at) for x, y in points if x != at]
     return max(ways, default=0.0) * 1.001
-
-
-def _slabs(sweep: Sweep, ends: list[tuple[Fraction, Fraction]]) -> tuple[Slab, ...]:
-    return tuple(Slab(a, b, *_range(sweep, a, b)) for a, b in ends)
 
 
 def _range(sweep: Sweep, begin: Fraction, end: Fraction) -> tuple[Fraction, Fraction]:

@@ -217,6 +217,7 @@ class _Recovered:
         at = self.t[0] ** 2 + self.t[1] ** 2
         on = self.parallel
         scale = [Fraction(self.rows[i, 0] * self.t[0] + self.rows[i, 1] * self.t[1]) / at for i in on]
+        self.scale = dict(zip(on, scale, strict=True))
         knots = {-Fraction(self.rows[i, 2]) / s for i, s in zip(on, scale, strict=True)}
         self.knots = sorted(k for k in knots if self.ends[0] < k < self.ends[1])
         self.breaks = self._breaks()
@@ -228,8 +229,8 @@ class _Recovered:
         directions = [(a, b) for a, b in integer_rows(np.zeros(0), fraction_array(self.rows[:, :2])).tolist()]
         t = Counter(directions).most_common(1)[0][0]
         parallel = [i for i, v in enumerate(directions) if v == t]
-        cuts = len(directions) // 5  # three lines for each, two more for what lies between them, two coordinates
-        if (len(directions), len(parallel)) not in ((2, 1), (5 * cuts, 3 * cuts)) or t == (0, 0):
+        slabs = (len(directions) - 2) // 3  # two lines and a diagonal for each, two coordinates
+        if (len(directions), len(parallel)) != (3 * slabs + 2, 2 * slabs + 1) or t == (0, 0):
             raise NotRecognised("the first layer is not that of a network of strips")
         for i, u in enumerate(directions):
             if t[0] * u[1] != t[1] * u[0] and all(v >= 0 for v in places.dot(self.rows[i])):
@@ -237,15 +238,35 @@ class _Recovered:
         raise NotRecognised("no two neurons of the first layer carry the coordinates of a frame")
 
     def _breaks(self) -> list[Fraction]:
-        """The ends of the domain, the lines of slabs, and a quarter of a slab before the first."""
-        if len(self.network.layers) == 4:
-            return self.ends
-        if len(self.knots) % 3 != 2:
+        """The ends of the domain, the lines of slabs and the middle between them, and where `chi` is 0."""
+        if len(self.knots) % 2:
             raise NotRecognised("the slabs of the first layer do not lie inside the domain")
-        before = self.knots[0] - (self.knots[1] - self.knots[0]) / 4
-        if before <= self.ends[0]:
-            raise NotRecognised("the first slab is too close to the end of the domain")
-        return [self.ends[0], before, *self.knots, self.ends[1]]
+        slabs = list(zip(self.knots[::2], self.knots[1::2], strict=True))
+        turns = self._turns(slabs) if len(self.network.layers) == 5 else []
+        if len(turns) != max(0, len(slabs) - 1):
+            raise NotRecognised("the network does not switch once between two slabs")
+        found = [self.ends[0]]
+        for (a, b), z in zip(slabs, [*turns, self.ends[1]], strict=True):
+            found += [a, (a + b) / 2, b, z]
+        return found if slabs else self.ends
+
+    def _turns(self, slabs: list[tuple[Fraction, Fraction]]) -> list[Fraction]:
+        """The zeros between slabs of the second-layer function of `xi` that changes its sign between any two."""
+        weight, bias = exact_layers(self.network)[1]
+        table = weight.toarray()
+        gaps = [(b, a) for (_, b), (a, _) in pairwise(slabs)]
+        for i in range(len(bias)):
+            reads = self._reads(1, [i])
+            if gaps and reads and set(reads) <= set(self.parallel):
+                values = [[self._flat(table[i], reads, x) + Fraction(bias[i]) for x in gap] for gap in gaps]
+                if all(u * v < 0 for u, v in values):
+                    return [x + (y - x) * u / (u - v) for (x, y), (u, v) in zip(gaps, values, strict=True)]
+        return []
+
+    def _flat(self, weights: NDArray[np.object_], reads: list[int], xi: Fraction) -> Fraction:
+        """A sum of first-layer functions of `xi`."""
+        sums = ((weights[j], self.scale[j] * xi + Fraction(self.rows[j, 2])) for j in reads)
+        return sum((Fraction(w) * v for w, v in sums if v > 0), Fraction(0))
 
     def _samples(self) -> Floats:
         """Points in the middle between breaks and around, at many heights."""
@@ -306,26 +327,28 @@ class _Recovered:
         hidden = {*second, *self.linear[0]}
         return [i for i in every if i not in hidden and not set(self._reads(1, [i])) <= set(self.parallel)], second
 
-    def _right(self) -> list[int]:
-        """Which system is right between breaks: at first the first; then for each cut both, the second, the first.
+    def _right(self) -> list[list[int]]:
+        """Which system is right between breaks, where the sign of P is 0, and where gates do not count.
 
-        The last two are proved from the line between them, where `chi` is 0: kinds 4 and 3.
+        The systems take turns; 1 is where an interval begins and 2 where it ends: the turns beside strips, the lines
+        of a slab.
         """
-        return [1, *[0, 4, 3] * ((len(self.knots) + 1) // 3)]
+        slabs, found = len(self.knots) // 2, list[list[int]]()
+        for k in range(slabs):
+            own = 1 + k % 2
+            found += [[own, 1 if k else 0, 0], [own, 0, 1], [own, 0, 2], [own, 2 if k + 1 < slabs else 0, 0]]
+        return found or [[1, 0, 0]]
 
-    def _starts(self, right: list[int], system: int, hinges: list[int]) -> list[list[Any]]:
+    def _starts(self, right: list[list[int]], system: int, hinges: list[int]) -> list[list[Any]]:
         """For each strip of a system a point where few of its hinges are on."""
-        found, begin = [], None
-        for i, side in enumerate([*right, -1]):
-            if side == 0 or (side > 0 and side % 2 == system % 2):
-                begin = i if begin is None else begin
-            elif begin is not None:
-                low, high = float(self.breaks[begin]), float(self.breaks[i])
+        found = []
+        for i, (number, _, _) in enumerate(right):
+            if number == system:
+                low, high = float(self.breaks[i]), float(self.breaks[i + 1])
                 points = np.concatenate([self._column(low + s * (high - low)) for s in np.linspace(0.02, 0.98, 25)])
                 active = (self._values(points)[1][:, hinges] > 0).sum(axis=1)
                 x, y = points[int(np.argmin(active))]
                 found.append([text(Fraction(float(x))), text(Fraction(float(y)))])
-                begin = None
         return found
 
     def _bits(self) -> int:
