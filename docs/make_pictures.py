@@ -22,7 +22,6 @@ from scipy.spatial import Delaunay
 import cpwl
 from cpwl.construct.analysis import Analysis
 from cpwl.construct.strips.plan import lay_strips
-from cpwl.construct.strips.slots import FIRST, SECOND
 from cpwl.construct.windows.lowering import best_windows, blocks_of, lower
 from cpwl.construct.windows.plan import lifted
 from cpwl.exact.rational import fraction_array
@@ -256,7 +255,7 @@ def blocks() -> str:
 
 
 def slabs() -> str:
-    """The strips of a small function, the slabs of its two systems, and the switch between them."""
+    """The strips of a small function, the slabs at the bases of its two systems, and the switch between them."""
     rng = np.random.default_rng(3)
     points = np.concatenate([[[0, 0], [0, 1], [1, 0], [1, 1]], rng.random((26, 2))])
     triangles = Delaunay(points)
@@ -265,31 +264,29 @@ def slabs() -> str:
     assert made is not None
     turned = points @ np.array([made.cuts.sweep.frame.t, made.cuts.sweep.frame.u]).T
     (low, _), (high, _) = turned.min(axis=0), turned.max(axis=0)
-    heights = [float(v) for slab in (*made.geometry.first, *made.geometry.second) for v in (slab.low, slab.high)]
+    heights = [float(v) for slab in made.geometry.slabs for v in (slab.low, slab.high)]
     bottom, top = min(heights), max(heights)
     panel, below = Panel((40, 34), low, high, bottom, top), Panel((40, 330), low, high, -1, 1)
     panel.wide, panel.tall, below.wide, below.tall = 700.0, 260.0, 700.0, 80.0
     parts = [path([panel.place(*q) for q in turned[list(s)]], "axis", "Z") for s in triangles.simplices]
-    for systems, kind in ((made.geometry.first, "c1"), (made.geometry.second, "c2")):
-        for slab in systems:
-            a, b, down, up = (float(v) for v in (slab.begin, slab.end, slab.low, slab.high))
-            corners = [panel.place(*q) for q in ((a, down), (b, down), (b, up), (a, up))]
-            parts += [path(corners, f"cell {kind}", "Z"), path([corners[0], corners[2]], f"l{kind[1]}")]
+    turns = [low, *map(float, made.geometry.turns), high]
     parts.append(f'<path class="axis" d="M{below.left:g} {below.place(0, 0)[1]:g}h{below.wide:g}"/>')
-    for k, part in enumerate(made.geometry.intervals):
-        # Where either system is right, chi may fall back from one sign to the other.
-        ends = {FIRST: (0.6 if k == 0 else 0.0, 0.6), SECOND: (-0.6, 0.0)}.get(part.right, (0.6, -0.6))
-        kind = {FIRST: "l1", SECOND: "l2"}.get(part.right, "axis")
-        at = np.clip([float(part.begin), float(part.end)], low, high)
-        parts.append(path([below.place(x, y) for x, y in zip(at, ends, strict=True)], kind))
+    for k, slab in enumerate(made.geometry.slabs):
+        kind, level = 1 + k % 2, 0.6 if k % 2 == 0 else -0.6
+        a, b, down, up = (float(v) for v in (slab.begin, slab.end, slab.low, slab.high))
+        corners = [panel.place(*q) for q in ((a, down), (b, down), (b, up), (a, up))]
+        parts += [path(corners, f"cell c{kind}", "Z"), path([corners[0], corners[2]], f"l{kind}")]
+        ends = [(turns[k], 0.0 if k else level), (a, level), (b, level)]
+        ends.append((turns[k + 1], 0.0 if k + 1 < len(made.geometry.slabs) else level))
+        parts.append(path([below.place(*q) for q in ends], f"l{kind}"))
     parts += [
-        text(390, 22, "slabs of the first system (orange) and of the second (green)", "b"),
+        text(390, 22, "slabs at the bases of the first system (orange) and of the second (green)", "b"),
         text(390, 318, "the network is g1 where χ > 0 (orange) and g2 where χ < 0 (green)", "b"),
         text(24, 168, "η", "b"),
         text(24, 374, "χ", "b"),
         text(390, 428, "ξ (χ is not to scale)", "s"),
     ]
-    return svg(780, 440, "Strips: two systems of slabs, and the switch between them", parts)
+    return svg(780, 440, "Strips: the slabs of two systems, and the switch between them", parts)
 
 
 A, B = np.array([[1.0, 1.0], [0.0, 1.0]]), np.array([[0.0], [1.0]])

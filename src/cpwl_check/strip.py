@@ -8,15 +8,14 @@ systems g_1, g_2 of hinges and gates. If
     said to be right on each interval, or P rises from 0 there, `Bound.holds`, `rises`, `steepness`, `walk_through`
 (3) gates read hinges and a function of xi, a damper, which is at most 0 between breaks, and 0 where P rises and where
     gates count; where the gates of the right system do not count, they are 0 at one end of the interval, and what they
-    read falls from there, `claims`, `Damper`, `walk_through`, `Strip.off`
+    read falls from there, `Circuit`, `Damper.step`, `walk_through`, `Bends.is_off`
 (4) no knot of the right system bends inside an interval, but those of gates that do not count, and of hinges that are
     not positive there, `System.step`
 (5) inside a strip a system bends inside no piece, and across every edge it jumps as the laws do, `Strip.check`
 (6) on one piece of each connected part of a strip its values are those of the law, `Strip.compare`
 
 then the network is the function on every piece.
-Why this is a proof is in docs/strips.md, in the words
-used here.
+Why this is a proof is in docs/strips.md, in the words used here.
 """
 
 import math

@@ -251,6 +251,25 @@ def test_a_switch_that_is_too_weak_is_refused(small):
         check(function, changed, proof)
 
 
+@pytest.mark.parametrize(
+    ("factor", "reason"), [(Fraction(1, 1000), "may be on"), (-1, "damper is positive"), (0, "on")]
+)
+def test_gates_that_are_not_turned_off_are_refused(small, factor, reason):
+    """In the slab of its own base what a gate reads must fall; with a thousandth of its damper it need not."""
+    _, (function, network, proof) = small
+    changed = copy.deepcopy(network)
+    layer = changed["layers"][2]
+    damped = {entry[0]: Fraction(entry[2]) for entry in layer["entries"] if entry[1] in (0, 1)}  # what u and -u reach
+    assert damped
+    for entry in layer["entries"]:
+        if entry[1] in (0, 1):
+            entry[2] = str(factor * Fraction(entry[2]))
+    for gate, size in damped.items():
+        layer["bias"][gate] = str(Fraction(layer["bias"][gate]) + (1 - factor) * size)
+    with pytest.raises(Refused, match=reason):
+        check(function, changed, proof)
+
+
 def test_a_proof_cannot_claim_more(small):
     """What a proof says is verified: linear neurons, which system is right where, and that nothing is left out."""
     _, (function, network, proof) = small

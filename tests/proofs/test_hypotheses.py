@@ -200,11 +200,12 @@ def strip():
 
 
 STRIP = {
-    1: ([(2, ("breaks", 0), lambda x: str(Fraction(x) + 1))], "breaks: not all pieces"),
-    2: ([(2, ("right",), lambda right: [1] * len(right))], "sign|bends there"),
-    3: ([(2, ("breaks",), lambda x: [x[0], *x[2:]]), (2, ("right",), lambda x: x[1:])], "interval|knots|strip|sign"),
-    4: ([(0, ("values", 5, 0), more)], "it does not jump as the laws do"),
-    5: ([(1, ("layers", -1, "bias", 0), more)], "network and function differ on piece"),
+    1: ([(2, ("breaks", 0), lambda x: str(Fraction(x) + Fraction(1, 1000)))], "breaks: not all pieces"),
+    2: ([(2, ("right",), lambda right: [[3 - system, *kind] for system, *kind in right])], "sign"),
+    3: ([(2, ("right",), lambda right: [[*kind, 0] for *kind, _ in right])], "a damper is not 0"),
+    4: ([(2, ("breaks", 1), lambda x: str(Fraction(x) + Fraction(1, 10**30)))], "bends there"),
+    5: ([(0, ("values", 5, 0), more)], "it does not jump as the laws do"),
+    6: ([(1, ("layers", -1, "bias", 0), more)], "network and function differ on piece"),
 }
 
 

@@ -1,10 +1,10 @@
 """Where to cut a domain into strips: as few neurons as a local search finds, counted exactly.
 
-A choice is a list of gaps to cut in and, for each strip, a gap where its sweeps begin, its *base*. What a strip needs
-is counted by differences of running sums: hinges (the bars that cross the base or end in the boundary inside the strip)
-and gates of each size, by sign. A slot serves all strips, so each kind costs its maximum over the strips.
-A gate with `a` kinks takes ``a + 2`` neurons, so with ``N_a`` = gates with at least `a` kinks they take
-``2 max N_1 + sum_a max N_a``; a gate slot that a strip leaves free can hold one of its hinges.
+A choice is a list of gaps for *bases*, where sweeps begin, and of gaps to cut in between. What a base needs on either
+side, up to the cuts, is counted by differences of running sums: hinges (the bars that cross the base or end in the
+boundary before the cuts) and gates of each size, by sign. Every other base belongs to the same system, and a slot of a
+system serves all its bases and both their sides, so each kind costs its maximum over these half strips. A gate with `a`
+kinks takes ``a + 2`` neurons, so with ``N_a`` = gates with at least `a` kinks they take ``2 max N_1 + sum_a max N_a``.
 """
 
 from __future__ import annotations
@@ -276,7 +276,7 @@ def _kinks(bends: PlanarBends, output: int, rows: Objects, slope: Floats) -> tup
 _CAPS = (2, 3, 4, 6)
 _BASES = 14  # gaps tried as the base of a strip
 _WINDOW = 12  # gaps tried for a cut on either side of where it is
-_REFINED = 4  # choices that the local search starts from, at least
+_REFINED = 6  # choices that the local search starts from, at least
 _CUTS = 120  # cuts in all of them, at least
 _SHARPNESS = (0.5, 1.0, 2.0, 4.0)  # of the smooth maximum that it lowers
 _PASSES = 3  # over all cuts, for each sharpness
@@ -318,7 +318,7 @@ class Tally:
     base: NDArray[np.bool_]
     """Gaps wide enough for the slab of a base."""
     weights: Floats
-    """What one more of each feature of a half strip costs: two for a gate, one for each kink and each hinge."""
+    """What one more of each feature of a half strip costs: one for each hinge and kink, two more for each gate."""
 
     def halves(self, begin: Ints, end: Ints, base: Ints) -> Ints:
         """Features of the left and right halves of strips: by output and sign `N_1 .. N_cap`, and hinges of both."""

@@ -67,7 +67,7 @@ def dense_layers(frame: Frame, geometry: Geometry, outputs: list[list[System]]) 
         (np.concatenate([turns, *(b[0][0] for b in blocks)]), np.concatenate([level, *(b[0][1] for b in blocks)]))
     )
     third = _diagonal([b[1] for b in blocks])
-    off = np.concatenate([np.repeat(b[3][0][:, None], len(turns), axis=1) for b in blocks])
+    off = np.concatenate([np.repeat(b[3][:, None], len(turns), axis=1) for b in blocks])
     layers.append((np.concatenate([off, third[0]], axis=1), third[1]))
     layers += [_diagonal([b[2][k] for b in blocks]) for k in range(len(blocks[0][2]))]
     return layers
@@ -110,7 +110,7 @@ class _Output:
     geometry: Geometry
     systems: list[System]
 
-    def layers(self) -> tuple[Dense, Dense, list[Dense], tuple[Objects]]:
+    def layers(self) -> tuple[Dense, Dense, list[Dense], Objects]:
         """Layer 2 without `u`, layer 3, the others, and what layer 3 has on `u` and `-u`."""
         systems, geometry = self.systems, self.geometry
         bounds = [_Bounds(geometry, system) for system in systems]
@@ -142,7 +142,7 @@ class _Output:
             for _, size in system.wiring:
                 third[g, at], third[g, at + 1 : at + 1 + size] = fmpq(1), fmpq(-1)
                 g, at = g + 1, at + 1 + size
-        zeros = np.full(sums, _ZERO, dtype=object)
+        off = np.concatenate([off, np.full(sums, _ZERO, dtype=object)])
         if len(systems) == 1:
             third[g, last - 1], bias[g] = fmpq(1), lift[1] - lift[0]
             final = np.array([[*map(fmpq, gates), fmpq(1)]], dtype=object)
@@ -150,7 +150,7 @@ class _Output:
                 (second[0], second[1]),
                 (third, bias),
                 [(final, np.array([-lift[1]], dtype=object))],
-                (np.concatenate([off, zeros]),),
+                off,
             )
         third[g, last - 4 : last - 1] = [fmpq(1), fmpq(-1), fmpq(1)]
         third[g + 1, last - 4], third[g + 1, last - 1] = fmpq(-1), fmpq(1)
@@ -162,7 +162,7 @@ class _Output:
         fourth[0, g] = fourth[1, g + 1] = fmpq(1)
         ends = [(fourth, np.array([-lift[2], _ZERO], dtype=object))]
         ends.append((np.array([[fmpq(1), fmpq(1)]], dtype=object), np.array([-lift[3]], dtype=object)))
-        return (second[0], second[1]), (third, bias), ends, (np.concatenate([off, zeros]),)
+        return (second[0], second[1]), (third, bias), ends, off
 
     def _spread(self, table: Objects) -> Dense:
         """Rows on the first layer of what is `table[:, k]` on strip `k`.

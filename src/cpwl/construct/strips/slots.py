@@ -1,7 +1,7 @@
 """What each slot holds in each strip: affine functions of the frame's coordinates, exact.
 
-A strip has a base point in the gap of its base. There all its hinges and gates are 0 (hinges are oriented away from
-it), so its affine part is the law at that point (docs/theory/strips.md, sweep)::
+A base has a point in its gap. There all its hinges and gates are 0 (hinges are oriented away from it), so the affine
+part is the law at that point (docs/theory/strips.md, sweep)::
 
     f = law + sum over bars at the base, or ending in the boundary inside the strip, of jump relu(+-l) + sum_v S_v
 
