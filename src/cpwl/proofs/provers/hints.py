@@ -242,13 +242,15 @@ class _Recovered:
         if len(self.knots) % 2:
             raise NotRecognised("the slabs of the first layer do not lie inside the domain")
         slabs = list(zip(self.knots[::2], self.knots[1::2], strict=True))
+        if not slabs:
+            return self.ends
         turns = self._turns(slabs) if len(self.network.layers) == 5 else []
-        if len(turns) != max(0, len(slabs) - 1):
+        if len(turns) != len(slabs) - 1:
             raise NotRecognised("the network does not switch once between two slabs")
         found = [self.ends[0]]
         for (a, b), z in zip(slabs, [*turns, self.ends[1]], strict=True):
             found += [a, (a + b) / 2, b, z]
-        return found if slabs else self.ends
+        return found
 
     def _turns(self, slabs: list[tuple[Fraction, Fraction]]) -> list[Fraction]:
         """The zeros between slabs of the second-layer function of `xi` that changes its sign between any two."""
