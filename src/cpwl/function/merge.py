@@ -205,24 +205,23 @@ class Merger:
         self.next = len(polyhedra)
         self._known: dict[tuple[int, int], bool] = {}  # whether a row bounds a body
         self._refused: set[tuple[int, int]] = set()
-        self._apart: set[tuple[int, int, int]] = set()  # bodies without a least union of so many: there will be none
+        self._apart: dict[int, set[int]] = defaultdict(set)  # bodies without a least union: there never will be one
 
     def run(self) -> list[Group]:
         """Merges what can be merged: whole regions, then in two orders of which the better one is kept."""
         for region in self.contacts.regions():
             self._join(self._union(region, len(region)))
-        before, place = self.bodies, self.body_of
-        outcomes = []
-        for whole in (True, False):
-            self.bodies, self.body_of = dict(before), dict(place)
-            undone = False
-            while whole and self._undo_hyperplanes():
-                undone = True
+        before, place = dict(self.bodies), dict(self.body_of)
+        self._merge_the_rest()
+        best = self.bodies
+        self.bodies, self.body_of = before, place
+        undone = False
+        while self._undo_hyperplanes():
+            undone = True
+        if undone:  # else the other order is the same
             self._merge_the_rest()
-            outcomes.append(self.bodies)
-            if whole and not undone:  # the other order is the same
-                break
-        merged = [body for body in min(outcomes, key=len).values() if len(body.members) > 1]
+            best = min(self.bodies, best, key=len)
+        merged = [body for body in best.values() if len(body.members) > 1]
         return sorted((Group(body.members, tuple(body.rows())) for body in merged), key=lambda g: g.members)
 
     def _undo_hyperplanes(self) -> bool:
@@ -249,14 +248,21 @@ class Merger:
         """Merges least convex unions of neighbours, large ones first. What has none now will never have one."""
         edges = [edge for edges in self.contacts.edges for edge in edges]
         most = _MOST if len(edges) <= _MANY else 2
-        pairs = [pair for pair in self._pairs(edges) if (*pair, most) not in self._apart]
-        unions = {pair: self._union(pair, most) for pair in pairs}
-        self._apart.update((*pair, most) for pair, union in unions.items() if union is None)
-        sizes = {pair: len(union[0]) for pair, union in unions.items() if union is not None}
+        sizes = dict[tuple[int, int], int]()
+        for pair in self._pairs(edges):
+            union = self._union(pair, most)
+            if union is None:
+                self._keep_apart(*pair)
+            else:
+                sizes[pair] = len(union[0])
         first = {a: self.bodies[a].members[0] for pair in sizes for a in pair}
         for a, b in sorted(sizes, key=lambda pair: (-sizes[pair], pair)):
             for pair in self._pairs([(first[a], first[b])]):
                 self._join(self._union(pair, most))
+
+    def _keep_apart(self, one: int, two: int) -> None:
+        self._apart[one].add(two)
+        self._apart[two].add(one)
 
     def _pairs(self, edges: list[tuple[int, int]]) -> list[tuple[int, int]]:
         """The bodies that the pieces are in, where they are two."""
@@ -268,12 +274,18 @@ class Merger:
     def _union(self, start: Sequence[int], most: int) -> tuple[list[int], set[Key]] | None:
         """The least convex union of bodies with those given in it, and the sides that do not bound it.
 
-        None if there is none, or it takes more than `most` bodies.
+        None if there is none, or it takes more than `most` bodies. What holds two bodies that have no least union has
+        none itself.
         """
         members, inner, seen = list(start), set[Key](), 0
         bounding: dict[Key, int] = {}  # a row for each side that bounds all members seen so far
+        held = set[int]()
         while True:
-            rows, fresh = self._rows(members[seen:], inner, bounding), members[seen:]
+            fresh = members[seen:]
+            held.update(fresh)
+            if not all(held.isdisjoint(self._apart.get(i, ())) for i in fresh):
+                return None
+            rows = self._rows(fresh, inner, bounding)
             refuted = self._refuted(bounding, fresh) | self._refuted(rows, members)
             if self._beyond(members, refuted, sure=False) is None:
                 return None
@@ -390,6 +402,9 @@ class Merger:
         loose = frozenset(row for body in bodies for row in body.loose)
         self.bodies[self.next] = Body(members, facets, loose, self._corners_of(bodies, facets))
         self.body_of.update(dict.fromkeys(members, self.next))
+        for i in union[0]:
+            for j in self._apart.get(i, ()):
+                self._keep_apart(self.next, j)
         self.next += 1
 
     def _corners_of(self, bodies: list[Body], facets: dict[Key, Facet]) -> NDArray[np.int64] | None:
