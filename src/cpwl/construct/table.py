@@ -36,10 +36,13 @@ Planned = Mapping[str, Candidate]
 # Budgets of "auto", once it has a network that is accurate enough: about half a minute on one core, for clamped gates,
 # which are rarely the smallest beyond a few hundred pieces, 5 seconds.
 _PAIRS = 2_000_000  # pieces times components, which a lattice compares
+_ON_A_LINE = 20_000  # the same for one input, where univariate gates take 0.2 s and a lattice of 400 pieces takes 3 s
 _TRIANGLES = 1_000  # pieces of which clamped gates are made: the time is quadratic in them, 20 s for 2,000
 _CELLS = 100_000_000  # cells times corners, which windows compare
 _FEW = 5_000_000  # pieces times components: a lattice of so few takes less time than a complex of faces in space
-_LIFTS = 1_000  # simplices, n! for a piece, of which a convex lifting is looked for in R^4 and beyond: 9 s for 2,300
+# Simplices, n! for a piece that is none, of which a convex lifting is looked for in space: in R^4 9 s for 2,300; in R^3
+# 10 s for 3,056 of a control law with 501 regions, which has none, and splitting them doubles the programs.
+_LIFTS = 1_000
 
 
 def _no_bound(_: Analysis) -> Least | None:
@@ -97,7 +100,8 @@ def _for_any(analysis: Analysis) -> Least | None:
 
 def _pairs(analysis: Analysis) -> str:
     q, k = analysis.function.num_pieces, analysis.function.num_components
-    return f"comparisons of {q:,} pieces with {k:,} components" if q * k > _PAIRS else ""
+    most = _PAIRS if analysis.function.dim > 1 else _ON_A_LINE
+    return f"comparisons of {q:,} pieces with {k:,} components" if q * k > most else ""
 
 
 def _triangles(analysis: Analysis) -> str:
@@ -107,8 +111,10 @@ def _triangles(analysis: Analysis) -> str:
 
 def _cells(analysis: Analysis) -> str:
     p = analysis.function
-    if p.mesh is None and p.dim > 3 and p.num_pieces * math.factorial(min(p.dim, 20)) > _LIFTS:
-        return f"a convex lifting of the simplices of {p.num_pieces:,} pieces in R^{p.dim}"
+    if p.mesh is None and p.dim > 2:
+        cut = p.num_pieces if p.dim > 3 else int((np.diff(p.polyhedra.start) > p.dim + 1).sum())
+        if cut * math.factorial(min(p.dim, 20)) > _LIFTS:
+            return f"a convex lifting of the simplices of {cut:,} pieces in R^{p.dim}"
     corners = p.num_pieces if p.mesh is None else len(p.mesh.corners)
     if p.num_pieces * corners > _CELLS:
         return f"comparisons of {p.num_pieces:,} cells with their corners"

@@ -166,6 +166,7 @@ class LocalFunctions:
         self._signs: dict[tuple[int, int], int] = {}
         self._flats: dict[tuple[int, int], Flat] = {}
         self._directions: dict[int, list[list[int]]] = {}
+        self._sides: dict[tuple[int, int], tuple[list[tuple[int, int]], list[tuple[int, int]]]] = {}
 
     def together(self, others: Sequence[LocalFunctions]) -> LocalFunctions:
         """What only says where this or one of the other functions on the complex bends."""
@@ -200,6 +201,11 @@ class LocalFunctions:
 
         Its directions come from one fixed sequence, so that it has the same sense along parallel faces.
         """
+        if (d, i) not in self._sides:
+            self._sides[d, i] = self._generic_sides(d, i)
+        return self._sides[d, i]
+
+    def _generic_sides(self, d: int, i: int) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
         star = self._star(d, i) - set(self.complex.faces[d].members[i])
         for seed in range(100):
             row = self._through(d, i, seed)
