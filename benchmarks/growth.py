@@ -134,13 +134,17 @@ def _half_spaces(size: int) -> Maker:
     return lambda: replace(p, known=None)
 
 
-def _control_law(steps: int) -> Maker:
-    """The law of a triple integrator with so many steps ahead, on a box with so many regions that laws grow, too."""
-    import cpwl
-    from solve import integrator
+def _control_law(side: int) -> Callable[[int], Maker]:
+    """The law of a triple integrator with so many steps ahead, for states of at most `side`."""
 
-    planned = integrator(3, steps, u=(-1, 1), terminal=None, x0=(-8, 8))
-    return lambda: cpwl.solve_mpqp(planned.program, outputs=slice(0, planned.inputs))
+    def of_size(steps: int) -> Maker:
+        import cpwl
+        from solve import integrator
+
+        planned = integrator(3, steps, u=(-1, 1), terminal=None, x0=(-side, side))
+        return lambda: cpwl.solve_mpqp(planned.program, outputs=slice(0, planned.inputs))
+
+    return of_size
 
 
 FAMILIES: dict[str, tuple[Callable[[int], Maker], tuple[int, ...]]] = {
@@ -156,7 +160,8 @@ FAMILIES: dict[str, tuple[Callable[[int], Maker], tuple[int, ...]]] = {
     "half-spaces in space": (_half_spaces, (8, 12, 18, 25)),
     "maximum in the plane": (_maximum(2), (30, 100, 300)),
     "maximum in R^10": (_maximum(10), (10, 20, 40)),
-    "control law of 3 states": (_control_law, (3, 5, 8, 12, 18, 24)),
+    "control law of 3 states": (_control_law(4), (3, 5, 12, 20, 30)),
+    "control law on a wide box": (_control_law(8), (3, 5, 8, 12, 18, 24)),
     "network of 2 inputs": (_network(2, 2), (6, 12, 24)),
     "network of 6 inputs": (_network(6, 1), (8, 10, 12)),
 }

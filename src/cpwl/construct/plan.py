@@ -143,7 +143,7 @@ def _itself(network: Network) -> Network:
 
 Layers = Sequence[tuple[Any, NDArray[np.float64]]]
 _BLOCK = 2**20  # activations held at once
-_WORK = 2**23  # products in all: a tenth of a second
+_WORK, _LEAST = 2**23, 32  # products in all, which take a tenth of a second; but as many points at least
 BLOCK = 256  # terms that onnxruntime's matrix product adds up before it adds them to the others
 
 
@@ -164,7 +164,7 @@ def noise(layers: Layers, points: ArrayLike) -> float:
     x = np.atleast_2d(np.asarray(points, dtype=np.float64))
     # Fewer points for a large network: a prediction may not take longer than the network took to build.
     work = sum(weight.nnz + weight.shape[0] for weight, _ in layers)
-    x = x[:: max(1, -(-len(x) * work // _WORK))]
+    x = x[:: max(1, min(-(-len(x) * work // _WORK), len(x) // _LEAST))]
     step = max(1, _BLOCK // max(weight.shape[0] for weight, _ in layers))
     with np.errstate(over="ignore", invalid="ignore"):  # squares beyond float64: nothing can be predicted
         blocks = [_variance(layers, x[i : i + step]) for i in range(0, len(x), step)]

@@ -15,7 +15,7 @@ from itertools import combinations, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.exact.integers import integer_rows
+from cpwl.exact.integers import integer_rows, primitive
 from cpwl.exact.rational import fraction_array, to_float
 from cpwl.function.algebra.arithmetic import pieces_of
 from cpwl.function.algebra.composition import after
@@ -113,8 +113,13 @@ def _sign(p: CPWL, matrix: NDArray[np.object_], shift: NDArray[np.object_]) -> i
 
 
 def _is_image(p: CPWL, image: CPWL, sign: int) -> bool:
-    """Whether a function is `sign` times the other one, and defined where that is."""
+    """Whether a function is `sign` times the other one, and defined where that is.
+
+    Then both have the same laws, which rounded data refutes before any two pieces are intersected.
+    """
     (mine, bodies), (yours, others) = pieces_of(p), pieces_of(image)
+    if _law_set(p.laws.integer()[mine], 1) != _law_set(image.laws.integer()[yours], sign):
+        return False
     number = {rows: i for i, rows in enumerate(_row_sets(bodies))}
     same = np.array([number.get(rows, -1) for rows in _row_sets(others)], dtype=np.int64)
     whole = len(number) == len(same) and bool((np.sort(same) == np.arange(len(same))).all())
@@ -126,6 +131,12 @@ def _is_image(p: CPWL, image: CPWL, sign: int) -> bool:
     if common is None or is_everything(p):
         return True
     return box_around(p) is not None and volume_of(common.cells) == volume_of(bodies)
+
+
+def _law_set(laws: NDArray[np.object_], sign: int) -> set[tuple[int, ...]]:
+    """The laws of all outputs, times the sign, as primitive integers."""
+    rows = np.concatenate([sign * laws[..., :-1], laws[..., -1:]], axis=-1)
+    return set(map(tuple, primitive(rows.reshape(-1, rows.shape[-1])).reshape(len(rows), -1).tolist()))
 
 
 def _row_sets(bodies: Bodies) -> list[frozenset[tuple[int, ...]]]:
