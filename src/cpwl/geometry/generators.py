@@ -238,13 +238,16 @@ def box_pairs(
            [1, 0]])
     """
     found, count = [np.zeros(0, dtype=np.int64)], max(1, len(others[0]))  # pair (i, j) is i count + j
-    waiting = [(np.arange(len(low)), np.arange(len(others[0])), 0, 0)]
+    # Boxes on both sides of a plane go both ways, but the pair belongs to the side of the larger one of its lower ends.
+    waiting = [(np.arange(len(low)), np.arange(len(others[0])), 0, 0, np.full(low.shape[1], -np.inf))]
     while waiting:
-        one, two, axis, idle = waiting.pop()
+        one, two, axis, idle, least = waiting.pop()
         if len(one) * len(two) <= _FEW or idle == low.shape[1]:
-            meet = (low[one][:, None] <= others[1][two]).all(axis=2) & (others[0][two] <= high[one][:, None]).all(
-                axis=2
-            )
+            meet = np.ones((len(one), len(two)), dtype=bool)
+            for k, bound in enumerate(least):
+                first, second = low[one, k][:, None], others[0][two, k]
+                meet &= (first <= others[1][two, k]) & (second <= high[one, k][:, None])
+                meet &= np.maximum(first, second) >= bound
             i, j = np.nonzero(meet)
             found.append(one[i] * count + two[j])
             continue
@@ -257,10 +260,11 @@ def box_pairs(
         useless = max(len(a) * len(b) for a, b in parts) > 0.75 * len(one) * len(two)
         turn = (axis + 1) % low.shape[1]
         if useless:
-            waiting.append((one, two, turn, idle + 1))
+            waiting.append((one, two, turn, idle + 1, least))
         else:
-            waiting += [(a, b, turn, 0) for a, b in parts]
-    return np.stack(np.divmod(np.unique(np.concatenate(found)), count), axis=1)
+            above = np.where(np.arange(low.shape[1]) == axis, np.nextafter(at, np.inf), least)
+            waiting += [(*part, turn, 0, side) for part, side in zip(parts, (least, above), strict=True)]
+    return np.stack(np.divmod(np.sort(np.concatenate(found)), count), axis=1)
 
 
 def boxes_around(spans: Generators, count: int, dim: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

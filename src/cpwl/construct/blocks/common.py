@@ -51,6 +51,9 @@ def crossings(forms: NDArray[np.object_], boundary: NDArray[np.object_], *, boun
 # Which functions with bounded supports may share a neuron: colours of boxes.
 
 
+_TOGETHER = 1 << 22  # pairs of boxes at most that are in memory: in four inputs most boxes overlap
+
+
 def colours(low: NDArray[Any], high: NDArray[Any]) -> NDArray[np.int64]:
     """Few colours for boxes, rows of their lower and upper ends, such that those of one colour overlap nowhere.
 
@@ -60,14 +63,17 @@ def colours(low: NDArray[Any], high: NDArray[Any]) -> NDArray[np.int64]:
     array([0, 1, 0])
     """
     view = [np.asarray(ends, dtype=np.float64) for ends in (low, high)]  # rounding makes no two boxes miss each other
-    one, two = box_pairs(view[0], view[1], (view[0], view[1])).T
-    meets = ((low[one] < high[two]) & (high[one] > low[two])).all(axis=1) & (one != two)
-    one, two = one[meets], two[meets]
-    start = np.searchsorted(one, np.arange(len(low) + 1))
-    result = np.full(len(low), -1, dtype=np.int64)
-    for i in np.argsort(-np.prod(high - low, axis=1), kind="stable").tolist():
-        taken = set(result[two[start[i] : start[i + 1]]].tolist())
-        result[i] = next(k for k in range(len(low)) if k not in taken)
+    order = np.argsort(-np.prod(high - low, axis=1), kind="stable")
+    result, portion = np.full(len(low), -1, dtype=np.int64), max(1, _TOGETHER // max(1, len(low)))
+    for first in range(0, len(order), portion):
+        own = order[first : first + portion]
+        one, two = box_pairs(view[0][own], view[1][own], (view[0], view[1])).T
+        meets = ((low[own[one]] < high[two]) & (high[own[one]] > low[two])).all(axis=1) & (own[one] != two)
+        one, two = one[meets], two[meets]
+        start = np.searchsorted(one, np.arange(len(own) + 1))
+        for k, i in enumerate(own.tolist()):
+            taken = set(result[two[start[k] : start[k + 1]]].tolist())
+            result[i] = next(c for c in range(len(low)) if c not in taken)
     return result
 
 
