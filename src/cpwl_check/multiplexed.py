@@ -4,48 +4,60 @@ Let the box of the function be the smallest around the corners of all pieces, an
 with ends lo_i, hi_i. Its reach g_i > 0 says how far out it acts: let o(x) be the sum over i of
 (s(lo_i - x_i) + s(x_i - hi_i)) / g_i. On every axis one end is near, c_i; u_i = s(x_i - c_i) if that is the lower one,
 s(c_i - x_i) if it is the upper one, and D_i is the largest u_i on the tile. Its neurons are psi_0 = s(1 - o) and
-psi_i = s(u_i - M_i o). A *slot* is Phi = sum over tiles of (A(c) + k) psi_0 + sum_i w_i psi_i, less k: for each of some
-tiles it has a law A(x) = A(c) + sum_i w_i (+-)(x_i - c_i), the i-th sign that of u_i; k is the penalty of its side. A
-*side* is a list of slots, and its value M is the largest of them plus a constant B.
+psi_i = s(u_i - M_i o). A *channel* is Phi = sum over tiles of (A(c) + k) psi_0 + sum_i w_i psi_i, less k: for each of
+some tiles it has a law A(x) = A(c) + sum_i w_i (+-)(x_i - c_i), the i-th sign that of u_i; k is its penalty. A *slot*
+is a channel, its root, plus the sum of s(Phi) over others, its hinges. For a tile with the root's law A_0 and laws H
+of hinges, F = A_0 + sum of s(H) is its *block*. A *side* is a list of slots, and its value is the largest of them plus
+a constant B.
 
 **Theorem.** If
 
 (1) every piece with a point is bounded, and may be cut into parts; their corners are known, `windows.parts_of`
 (2) the first hidden layer reads x_i - X or X - x_i, for knots X, `windows.read_knots`
 (3) the second has psi_0 .. psi_n of each tile, with c_i not inside the tile and M_i >= D_i + g_i, `read_tiles`
-(4) the third reads a - b and b + B for pairs of slots a, b of one side, or b + B, `read_slots`
+(4) the third has, for each slot, its root plus B and then its hinges; the roots of a side have one B and one penalty,
+    and where a hinge has a law, its root has one, `read_blocks`
 (5) the boxes with ends lo_i - g_i, hi_i + g_i of the tiles of one slot do not overlap, `need_apart`
-(6) for every law of a slot k >= sum over w_i < 0 of |w_i| M_i + the largest of 0 and w_i g_i; and for those of b
-    B >= k + s(-A(c) - k) + sum over w_i < 0 of |w_i| D_i, with k >= 0, `read_slots`
-(7) each part names a tile and a slot of every side, whose law A there is not negative at the part's corners, and is at
-    a corner what those of other parts are, `own_values`
-(8) if the box around a part meets the inside of a box of (5), no law that a slot has for this tile is larger than the
-    part's at its corners, `need_largest`
-(9) every part is covered by tiles for which some slot of each side has the part's law, `need_covered`
+(6) for every law of a channel k >= sum over w_i < 0 of |w_i| M_i + the largest of 0 and w_i g_i, k >= 0; and for those
+    of roots B >= k + s(-A(c) - k) + sum over w_i < 0 of |w_i| D_i, `read_blocks`
+(7) each part names a tile and a slot of every side. Its block F there is not negative at the part's corners, is at a
+    corner what those of other parts are, and in the middle, the mean of the corners, it is the mean of these values,
+    `own_values`
+(8) if the box around a part meets the inside of a box of (5), no block that a slot has for this tile is larger at the
+    part's corners than these values, `need_largest`
+(9) every part is covered by tiles for which some block of each side is in the middle of the part the mean of (7),
+    `need_covered`
 (10) the layers after the third take the maxima over the slots of each side, `windows.read_maxima`
 (11) each output is a sum of multiples of the sides' values and a constant; at the corners of every part that sum is the
     value of the piece's law, `windows.need_values`
 
 then the network is the function on every piece.
 
-*Proof.* (a) psi_i is 0 where o >= 1: u_i <= D_i + g_i o <= M_i o. So by (5) at most one tile of a slot acts at a
-point. On a tile o = 0, psi_0 = 1, psi_i = u_i, and Phi = A. (b) Let x be in a part with law W, and o = o(x) < 1 for a
-tile of a slot. x is inside the box of (8), so A(x) <= W(x); and W(x) >= 0 by (7). Here u_i <= D_i + g_i <= M_i. So
-psi_i <= u_i psi_0, as M_i >= u_i, and u_i psi_0 - psi_i <= M_i o, whether psi_i is 0 or not. Hence Phi <= psi_0 (A(c)
-+ sum w_i u_i) + o (sum over w_i < 0 of |w_i| M_i - k). The bracket is A(x) plus w_i times what x_i is beyond the near
-end, summed: at most A(x) + o max(0, w_i g_i). With (6) Phi <= psi_0 A(x) <= W(x). If no tile acts, Phi = -k <= 0 <=
-W(x). (c) By (9) the largest slot is W on the part. (d) On the box psi_i <= D_i, so b + B >= 0 by (6); s(a - b) + s(b
-+ B) = max(a, b) + B is not negative, and the maxima of (10) are maxima. (e) Both sides of (11) are affine on a part.
+*Proof.* (a) A convex function that is in the middle of a part the mean of its values at the corners is affine there: an
+affine function below it that touches it in the middle must touch it at all corners, and it is above it nowhere. So by
+(7) there is W, affine on every part and not negative, with the values of (7). By (8) a block near the part is at most
+W on it, as it is convex; and where it is W in the middle, it is W, by the same argument. (b) psi_i is 0 where o >= 1:
+u_i <= D_i + g_i o <= M_i o. So by (5) at most one tile of a slot acts at a point. On a tile o = 0, psi_0 = 1, psi_i =
+u_i, and Phi = A; where a channel has no law for the tile that acts, or none acts, Phi = -k <= 0. (c) Let x be in a
+part, and o = o(x) < 1 for a tile of a slot. Here u_i <= D_i + g_i <= M_i. So psi_i <= u_i psi_0, as M_i >= u_i, and
+u_i psi_0 - psi_i <= M_i o, whether psi_i is 0 or not. Hence for a channel with the law A, Phi <= psi_0 (A(c) + sum w_i
+u_i) + o (sum over w_i < 0 of |w_i| M_i - k). The bracket is A(x) plus w_i times what x_i is beyond the near end,
+summed: at most A(x) + o max(0, w_i g_i). With (6) Phi <= psi_0 A(x), and s(Phi) <= psi_0 s(A(x)). So the slot is at
+most psi_0 F(x) for its block F, and that is at most W(x): x is inside the box of (8), psi_0 is at most 1, and W(x) is
+not negative. If no tile acts, the slot is -k <= 0 <= W(x). (d) By (9) the largest slot is W on the part. (e) On the
+box psi_i <= D_i, so by (6) each root plus B is not negative, nor is any slot plus B, and the maxima of (10) are maxima.
+(f) Both sides of (11) are affine on a part.
 """
 
 from collections.abc import Iterator
 from fractions import Fraction
+from math import lcm
 from typing import Any, NamedTuple
 
 from cpwl_check.budget import Refused, need, spend, total
-from cpwl_check.cones import dot, outside, overlap, piece_cone, show
-from cpwl_check.pieces import Form, Forms, Law, Layers, Vector, half_space, over_one, plus
-from cpwl_check.windows import ZERO, Knot, Part, Row, need_values, read_knots, read_maxima, read_sides
+from cpwl_check.cones import outside, overlap, piece_cone, show
+from cpwl_check.pieces import Form, Forms, Law, Layers, half_space, over_one, plus
+from cpwl_check.windows import ZERO, Clamp, Knot, Part, Row, need_values, read_knots, read_maxima, read_sides
 
 Ends = list[tuple[Fraction, Fraction]]
 
@@ -65,10 +77,10 @@ class Tile(NamedTuple):
 
 
 class Side(NamedTuple):
-    """The constant B; and of each tile its laws, which say what slots they are in by a neuron of the third layer."""
+    """The constant B; and of each tile its blocks, by the neuron of the third layer that is the root of their slot."""
 
     above: Fraction
-    laws: list[dict[int, Vector]]
+    blocks: list[dict[int, Clamp]]
 
 
 def multiplexed(law: Law, layers: Layers, proof: Any) -> Fraction:
@@ -78,11 +90,12 @@ def multiplexed(law: Law, layers: Layers, proof: Any) -> Fraction:
     sides, places, parts, (low, high) = read_sides(law, layers, proof, "multiplexed", len(layers[1]) // (n + 1))
     known = read_tiles(layers[1], read_knots(layers[0], n), low, high)
     need_apart(layers[2], sides, known)
-    found = [read_slots(layers[2], side, known) for side in sides]
+    found = [read_blocks(layers[2], side, known) for side in sides]
     factors, constants = read_maxima(layers, sides)
-    values = [own_values(s, side, parts, places, count) for s, side in enumerate(found)]
-    need_largest(known, found, parts, places, values)
-    need_covered(law, known, found, parts, places, count)
+    middles = [middle([places[v] for v in part.corners]) for part in parts]
+    values = [own_values(s, side, parts, middles, places, count) for s, side in enumerate(found)]
+    largest = need_largest(known, found, parts, places, values)
+    need_covered(law, known, found, parts, middles, places, values, largest)
     more = [total((f * side.above for f, side in zip(own, found, strict=True)), "output") for own in factors]
     need_values(law, places, parts, values, factors, [a + b for a, b in zip(constants, more, strict=True)])
     return ZERO
@@ -134,50 +147,60 @@ def with_near(ends: Ends, reach: list[Fraction], away: Form, others: Forms, knot
     return Tile(ends, reach, near, length, steep)
 
 
-def slots_of(layer: Forms, side: list[list[int]]) -> Iterator[tuple[int, Form, bool]]:
-    """The slots of a side: the neuron that stands for each, its form, and whether it is the second of its pair."""
-    for group in side:
-        need(1 <= len(group) <= 2, f"neurons {group}", "slots are compared by pairs")
-        lower = layer[group[-1]]
-        spend(4 * sum(len(layer[k]) for k in group), f"neurons {group}")
-        if len(group) == 2:
-            yield group[0], plus(layer[group[0]], 1, lower), False
-        yield group[-1], lower, True
-
-
-def read_slots(layer: Forms, side: list[list[int]], tiles: list[Tile]) -> Side:
-    """(4) and (6): the penalty is the least one that is large enough. Layers have A(c) + k and B - k."""
-    n, bias = len(tiles[0].ends), len(tiles) * (len(tiles[0].ends) + 1)
-    read_off: list[tuple[int, int, list[Any]]] = []
-    penalty, above = ZERO, None
-    for k, form, second in slots_of(layer, side):
-        where, constant = f"slot {k}", Fraction(form.get(bias, 0))
+def read_blocks(layer: Forms, side: list[list[int]], tiles: list[Tile]) -> Side:
+    """(4) and (6): the penalty of the roots is the least one that is large enough. Layers have A(c) + k and B - k."""
+    bias, penalty, above = len(tiles) * (len(tiles[0].ends) + 1), ZERO, None
+    found: list[list[dict[int, list[Any]]]] = []
+    for root, *hinges in side:
+        where, constant = f"slot {root}", Fraction(layer[root].get(bias, 0))
         above = constant if above is None else above
         need(constant == above >= 0, where, "its bias is negative, or not that of the others of its side")
-        own: dict[int, list[Any]] = {}
-        for j, w in form.items():
-            if j < bias:
-                own.setdefault(j // (n + 1), [0] * (n + 1))[j % (n + 1)] = w
-        for t, (start, *slopes) in own.items():
-            tile = tiles[t]
-            spend(8 * n, where)
-            falls = [(-w, m, d) for w, m, d in zip(slopes, tile.steep, tile.length, strict=True) if w < 0]
-            rise = max(0, *(w * g for w, g in zip(slopes, tile.reach, strict=True)))
-            penalty = max(penalty, Fraction(sum(w * m for w, m, _ in falls) + rise))
-            deep = max(0, -start) + sum(w * d for w, _, d in falls)
-            need(not second or above >= deep, where, "it may be negative")
-            read_off.append((t, k, [start, *slopes]))
-    laws: list[dict[int, Vector]] = [{} for _ in tiles]
-    for t, k, (start, *slopes) in read_off:
-        laws[t][k] = law_of(tiles[t], start - penalty, slopes)
+        own, least, deep = read_channel(layer[root], tiles, where)
+        need(above >= deep, where, "it may be negative")
+        penalty = max(penalty, least)
+        found.append([own])
+        for k in hinges:
+            where, constant = f"hinge {k}", Fraction(layer[k].get(bias, 0))
+            hinge, least, _ = read_channel(layer[k], tiles, where)
+            need(-constant >= least, where, "its penalty is too small")
+            need(all(t in own for t in hinge), where, "its slot has no law for one of its tiles")
+            found[-1].append({t: [start + constant, *slopes] for t, (start, *slopes) in hinge.items()})
     assert above is not None
-    return Side(above + penalty, laws)
+    blocks: list[dict[int, Clamp]] = [{} for _ in tiles]
+    for (root, *_), (own, *others) in zip(side, found, strict=True):
+        for t, (start, *slopes) in own.items():
+            rows = [law_of(tiles[t], v) for v in ([start - penalty, *slopes], *(h[t] for h in others if t in h))]
+            flat, scale = over_one([c for row in rows for c in row])
+            width = len(rows[0])
+            first, *rest = (flat[i : i + width] for i in range(0, len(flat), width))
+            blocks[t][root] = Clamp(first, rest, scale)
+    return Side(above + penalty, blocks)
 
 
-def law_of(tile: Tile, start: Any, slopes: list[Any]) -> Vector:
+def read_channel(form: Form, tiles: list[Tile], where: str) -> tuple[dict[int, list[Any]], Fraction, Any]:
+    """Of each tile what is read of its neurons; the penalty that it takes, and how far it falls below 0 on a tile."""
+    n, own = len(tiles[0].ends), dict[int, list[Any]]()
+    penalty: Fraction = ZERO
+    deep: Any = 0
+    spend(4 * len(form), where)
+    for j, w in form.items():
+        if j < len(tiles) * (n + 1):
+            own.setdefault(j // (n + 1), [0] * (n + 1))[j % (n + 1)] = w
+    for t, (start, *slopes) in own.items():
+        tile = tiles[t]
+        spend(8 * n, where)
+        falls = [(-w, m, d) for w, m, d in zip(slopes, tile.steep, tile.length, strict=True) if w < 0]
+        rise = max(0, *(w * g for w, g in zip(slopes, tile.reach, strict=True)))
+        penalty = max(penalty, Fraction(sum(w * m for w, m, _ in falls) + rise))
+        deep = max(deep, max(0, -start) + sum(w * d for w, _, d in falls))
+    return own, penalty, deep
+
+
+def law_of(tile: Tile, own: list[Any]) -> list[Any]:
     """The law with a value at the near ends and slopes away from them."""
+    start, *slopes = own
     slope = [w * sign for w, (sign, _) in zip(slopes, tile.near, strict=True)]
-    return over_one([*slope, start - sum(w * place for w, (_, place) in zip(slope, tile.near, strict=True))])
+    return [*slope, start - sum(w * place for w, (_, place) in zip(slope, tile.near, strict=True))]
 
 
 def need_apart(layer: Forms, sides: list[list[list[int]]], tiles: list[Tile]) -> None:
@@ -190,9 +213,9 @@ def need_apart(layer: Forms, sides: list[list[list[int]]], tiles: list[Tile]) ->
         return t
 
     for side in sides:
-        for _, form, _ in slots_of(layer, side):
-            own = {j // (n + 1) for j in form if j < (n + 1) * len(tiles)}
-            spend(4 * len(form), "slots")
+        for group in side:
+            own = {j // (n + 1) for k in group for j in layer[k] if j < (n + 1) * len(tiles)}
+            spend(4 * sum(len(layer[k]) for k in group), "slots")
             for t in own:
                 root[find(t)] = find(next(iter(own)))
     systems: dict[int, list[int]] = {}
@@ -206,23 +229,39 @@ def need_apart(layer: Forms, sides: list[list[list[int]]], tiles: list[Tile]) ->
 # --- Values -----------------------------------------------------------------------------------------------------------
 
 
-def own_values(s: int, side: Side, parts: list[Part], places: list[Row], count: int) -> list[Fraction]:
+def middle(ends: list[Row]) -> Row:
+    """The mean of some places.
+
+    >>> middle([[0, 1], [1, 2]])
+    [1, 4]
+    """
+    common = lcm(*(x[-1] for x in ends))
+    return [sum(column) for column in zip(*([c * (common // x[-1]) for c in x] for x in ends), strict=True)]
+
+
+def is_mean(block: Clamp, x: Row, values: list[Fraction]) -> bool:
+    """Whether a block is at a place the mean of some values."""
+    return Fraction(block.at(x) * len(values), block.scale * x[-1]) == sum(values)
+
+
+def own_values(
+    s: int, side: Side, parts: list[Part], middles: list[Row], places: list[Row], count: int
+) -> list[Fraction]:
     """(7), and the value of the side at every corner."""
     values: list[Fraction | None] = [None] * len(places)
-    for part in parts:
+    for part, x in zip(parts, middles, strict=True):
         where = f"piece {part.piece}"
         need(len(part.names) > s, where, f"it names no slot of side {s}")
         tile, slot = divmod(part.names[s], count)
-        need(slot in side.laws[tile], where, f"it names no law of side {s}")
-        numbers, divisor = side.laws[tile][slot]
-        spend(4 * len(part.corners) * len(numbers), where)
-        for v in part.corners:
-            x = places[v]
-            value = Fraction(dot(numbers, x), divisor * x[-1])
-            before = value if values[v] is None else values[v]
-            if value < 0 or value != before:
-                raise Refused(f"{where}: a negative or another value of side {s} at {show(x)}", [x])
+        need(slot in side.blocks[tile], where, f"it names no block of side {s}")
+        block = side.blocks[tile][slot]
+        spend(4 * (2 + len(part.corners)) * (1 + len(block.hinges)) * len(block.affine), where)
+        own = [Fraction(block.at(places[v]), block.scale * places[v][-1]) for v in part.corners]
+        for v, value in zip(part.corners, own, strict=True):
+            if value < 0 or values[v] not in (None, value):
+                raise Refused(f"{where}: a negative or another value of side {s} at {show(places[v])}", [places[v]])
             values[v] = value
+        need(not own or is_mean(block, x, own), where, f"slot {slot} of side {s} is not affine there")
     return [ZERO if value is None else value for value in values]
 
 
@@ -256,40 +295,54 @@ def around(part: Part, places: list[Row], n: int) -> Ends:
 
 def need_largest(
     tiles: list[Tile], sides: list[Side], parts: list[Part], places: list[Row], values: list[list[Fraction]]
-) -> None:
-    """(8)"""
+) -> list[list[dict[int, set[int]]]]:
+    """(8); and of each side and tile, at each corner, which blocks have the side's value there."""
     index = Index([tile.wide() for tile in tiles])
     near: list[set[int]] = [set() for _ in tiles]
     for part in parts:
         if part.corners:
             for t in index.meeting(around(part, places, len(tiles[0].ends))):
                 near[t].update(part.corners)
+    largest: list[list[dict[int, set[int]]]] = []
     for s, side in enumerate(sides):
         own = [(x, v.numerator * x[-1], v.denominator) for x, v in zip(places, values[s], strict=True)]
+        largest.append([{v: set() for v in corners} for corners in near])
         for t, corners in enumerate(near):
-            spend(len(places[0]) * len(corners) * len(side.laws[t]) // 2, f"tile {t}")
-            at = [own[v] for v in corners]
-            for slot, (numbers, divisor) in side.laws[t].items():
-                for x, above, below in at:
-                    if dot(numbers, x) * below > above * divisor:
-                        raise Refused(f"tile {t}, slot {slot}: its law is too large at {show(x)}", [x])
+            for slot, block in side.blocks[t].items():
+                spend(len(places[0]) * len(corners) * (1 + len(block.hinges)) // 2, f"tile {t}")
+                for v in corners:
+                    x, above, below = own[v]
+                    less = block.at(x) * below - above * block.scale
+                    if less > 0:
+                        raise Refused(f"tile {t}, slot {slot}: its block is too large at {show(x)}", [x])
+                    if less == 0:
+                        largest[s][t][v].add(slot)
+    return largest
 
 
 def need_covered(
-    law: Law, tiles: list[Tile], sides: list[Side], parts: list[Part], places: list[Row], count: int
+    law: Law,
+    tiles: list[Tile],
+    sides: list[Side],
+    parts: list[Part],
+    middles: list[Row],
+    places: list[Row],
+    values: list[list[Fraction]],
+    largest: list[list[dict[int, set[int]]]],
 ) -> None:
-    """(9)"""
-    n = law.n
-    index = Index([tile.ends for tile in tiles])
-    held = [[{(*v, d) for v, d in own.values()} for own in side.laws] for side in sides]
-    for part in parts:
+    """(9): only blocks that have the value of the side at all corners can have it in the middle."""
+    n, index = law.n, Index([tile.ends for tile in tiles])
+    for part, x in zip(parts, middles, strict=True):
         if not part.corners:
             continue
-        where, box = f"piece {part.piece}", around(part, places, n)
-        names = [divmod(part.names[s], count) for s in range(len(sides))]
-        keys = [(*side.laws[t][k][0], side.laws[t][k][1]) for side, (t, k) in zip(sides, names, strict=True)]
-        own = [t for t in index.meeting(box) if all(key in own[t] for key, own in zip(keys, held, strict=True))]
-        spend(8 * len(own) * n, where)
+        where, box, own = f"piece {part.piece}", around(part, places, n), list[int]()
+        means = [[value[v] for v in part.corners] for value in values]
+        for t in index.meeting(box):
+            there = [set.intersection(*(at[t][v] for v in part.corners)) for at in largest]
+            spend(8 * n + 4 * len(part.corners) + sum(len(x) * len(k) for k in there), where)
+            blocks = [[side.blocks[t][k] for k in k_there] for side, k_there in zip(sides, there, strict=True)]
+            if all(any(is_mean(b, x, mean) for b in k) for k, mean in zip(blocks, means, strict=True)):
+                own.append(t)
         fits = (all(a <= c and d <= b for (a, b), (c, d) in zip(tiles[t].ends, box, strict=True)) for t in own)
         if any(fits):
             continue

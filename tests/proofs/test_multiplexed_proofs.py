@@ -11,10 +11,13 @@ from flint import fmpq
 from construct.test_windows import CORNERS, PINWHEEL, network_on_a_box, table
 from cpwl import CPWL, Network, certify, compile
 from cpwl.construct.windows import multiplexed
-from cpwl.construct.windows.multiplexed import _tilings, _with_cells, bodies_of, lower_tiles
+from cpwl.construct.windows.multiplexed import _tilings, _with_cells, blocks_in, bodies_of, lower_tiles
 from cpwl.construct.windows.plan import lifted
 from cpwl.documents.write import function_document, network_document
+from cpwl_check.budget import Refused
 from cpwl_check.decide import check
+from cpwl_check.multiplexed import Side, middle, own_values
+from cpwl_check.windows import Clamp, Part
 from support.proofs import add_entry, refused, same, with_layer, without_regions
 
 TABLES = {"plane": (2, 12), "plane, two outputs": (2, 6), "space": (3, 3), "four inputs": (4, 1)}
@@ -46,7 +49,8 @@ def tiled(p, parts):
     found = lifted(p)
     bodies = bodies_of(found.cells, found.lifting)
     tiling = _with_cells(*next(_tilings(bodies, (parts,) * p.dim)), bodies)
-    return lower_tiles(found.cells, found.lifting, tiling, found.share, found.base)
+    blocks = blocks_in(found.cells, found.lifting, tiling, bodies)
+    return lower_tiles(found.cells, found.lifting, tiling, blocks, found.share, found.base)
 
 
 @cache
@@ -169,24 +173,50 @@ def test_hypothesis_3_laws_fall_fast_enough():
     refused(function, with_layer(network, 1, change), proof, "fall fast enough")
 
 
+def slots(proof):
+    """Roots, and hinges with their roots, as neurons of the third layer."""
+    groups = [group for side in proof["sides"] for group in side]
+    return [group[0] for group in groups], [(k, group[0]) for group in groups for k in group[1:]]
+
+
 def test_hypothesis_4_slots_have_one_constant():
     function, network, proof = triple("plane")
-    lower = proof["sides"][0][0][-1]
+    root = slots(proof)[0][0]
 
     def change(layer):
-        layer["bias"][lower] = str(Fraction(layer["bias"][lower]) + Fraction(1, 10**30))
+        layer["bias"][root] = str(Fraction(layer["bias"][root]) + Fraction(1, 10**30))
 
     refused(function, with_layer(network, 2, change), proof, "not that of the others")
+
+
+def test_hypothesis_4_roots_have_laws_where_hinges_have():
+    """All that a root reads of the tile of one of its hinges is taken out."""
+    function, network, proof = triple("plane")
+    entries = network["layers"][2]["entries"]
+    hinge, root = slots(proof)[1][0]
+    tile = next(j // 3 for k, j, _ in entries if k == hinge)
+
+    def change(layer):
+        layer["entries"] = [e for e in layer["entries"] if (e[0], e[1] // 3) != (root, tile)]
+
+    refused(function, with_layer(network, 2, change), proof, "no law for one of its tiles")
+
+
+def test_hypothesis_4_the_root_comes_first():
+    function, network, proof = triple("plane")
+    group = next(group for side in proof["sides"] for group in side if len(group) > 1)
+    group[:] = group[1:] + group[:1]
+    refused(function, network, proof)
 
 
 def test_hypothesis_5_tiles_of_a_slot_are_apart():
     """A slot gets a law in all tiles."""
     function, network, proof = triple("plane")
-    lower = proof["sides"][0][0][-1]
+    root = slots(proof)[0][0]
 
     def change(layer):
         for t in range(network["layers"][1]["rows"] // 3):
-            add_entry(layer, lower, 3 * t, 1)
+            add_entry(layer, root, 3 * t, 1)
 
     refused(function, with_layer(network, 2, change), proof, "too near")
 
@@ -194,27 +224,57 @@ def test_hypothesis_5_tiles_of_a_slot_are_apart():
 def test_hypothesis_6_the_constant_makes_slots_positive():
     """All constants of a side less, and the output's more."""
     function, network, proof = triple("plane")
-    side = proof["sides"][0]
-    less = 1 + max(Fraction(network["layers"][2]["bias"][group[-1]]) for group in side)
+    roots = [group[0] for group in proof["sides"][0]]
+    less = 1 + max(Fraction(network["layers"][2]["bias"][k]) for k in roots)
 
     def change(layer):
-        for group in side:
-            layer["bias"][group[-1]] = str(Fraction(layer["bias"][group[-1]]) - less)
+        for k in roots:
+            layer["bias"][k] = str(Fraction(layer["bias"][k]) - less)
 
     refused(function, with_layer(network, 2, change), proof, "negative")
+
+
+def test_hypothesis_6_hinges_have_penalties():
+    """Of each hinge in turn a smaller one, with the weights that keep its laws: it is positive between tiles."""
+    function, network, proof = triple("plane")
+    layer, width = network["layers"][2], 3
+    for hinge, _ in slots(proof)[1]:
+        bias = Fraction(layer["bias"][hinge])
+
+        def change(layer, hinge=hinge, less=bias * Fraction(3, 4)):
+            layer["bias"][hinge] = str(Fraction(layer["bias"][hinge]) - less)
+            for t in {j // width for k, j, _ in layer["entries"] if k == hinge}:
+                add_entry(layer, hinge, width * t, less)
+
+        refused(function, with_layer(network, 2, change), proof, "penalty is too small")
 
 
 def test_hypothesis_6_and_7_penalties_are_large_enough(monkeypatch):
     """A network that was made with too little of everything: with the penalties that it needs, laws are negative."""
     monkeypatch.setattr(multiplexed, "rounded_up", lambda value, _: value * fmpq(9, 10))
     p, _, proof = made("plane")
-    refused(function_document(p), network_document(tiled(p, 3)), proof, "may be negative|a negative")
+    refused(
+        function_document(p), network_document(tiled(p, 3)), proof, "may be negative|a negative|penalty is too small"
+    )
+
+
+def test_hypothesis_7_blocks_are_affine_on_pieces():
+    """A hinge that changes its sign inside a piece by very little is refused; where it does so outside, it is not."""
+    places = [[0, 0, 1], [1, 0, 1], [0, 1, 1]]
+    part, centre = Part(0, [0, 1, 2], [0], None), middle(places)
+    for hinge, fine in (([1, 1, 0], True), ([1, 1, -2], True), ([10**30, 0, -1], False), ([1, 2, -1], False)):
+        side = Side(Fraction(0), [{0: Clamp([0, 0, 1], [hinge], 1)}])
+        if fine:
+            own_values(0, side, [part], [centre], places, 1)
+        else:
+            with pytest.raises(Refused, match="not affine"):
+                own_values(0, side, [part], [centre], places, 1)
 
 
 def test_hypothesis_7_pieces_name_laws_of_their_side():
     function, network, proof = triple("plane")
     proof["pieces"][0] = proof["pieces"][0][::-1]
-    refused(function, network, proof, "names no law")
+    refused(function, network, proof, "names no block")
 
 
 def test_hypothesis_7_and_8_pieces_name_the_largest():
@@ -223,18 +283,19 @@ def test_hypothesis_7_and_8_pieces_name_the_largest():
     refused(function, network, proof, "another value|too large|covers it|differ")
 
 
-def test_hypothesis_8_no_law_of_a_tile_is_larger():
-    """A law that no piece names is raised by very little more than it is below the others, somewhere."""
+def test_hypothesis_8_no_block_of_a_tile_is_larger():
+    """A root, or a hinge, whose slot no piece names for its tile is raised by a lot."""
     function, network, proof = triple("plane")
-    slots, first = network["layers"][2]["rows"], {g[0] for side in proof["sides"] for g in side if len(g) == 2}
-    named = {name for row in proof["pieces"] for name in row}
-    entries = network["layers"][2]["entries"]
-    free = [i for i, (k, j, _) in enumerate(entries) if k in first and j % 3 == 0 and j // 3 * slots + k not in named]
+    count, named = network["layers"][2]["rows"], {name for row in proof["pieces"] for name in row}
+    entries, root = network["layers"][2]["entries"], {k: k for k in slots(proof)[0]} | dict(slots(proof)[1])
+    free = [i for i, (k, j, _) in enumerate(entries) if j % 3 == 0 and j // 3 * count + root[k] not in named]
+    for is_root in (True, False):
+        i = next(i for i in free if (root[entries[i][0]] == entries[i][0]) == is_root)
 
-    def change(layer):
-        layer["entries"][free[0]][2] = str(Fraction(layer["entries"][free[0]][2]) + 10**12)
+        def change(layer, i=i):
+            layer["entries"][i][2] = str(Fraction(layer["entries"][i][2]) + 10**12)
 
-    refused(function, with_layer(network, 2, change), proof, "too large")
+        refused(function, with_layer(network, 2, change), proof, "too large")
 
 
 def test_hypothesis_9_every_piece_is_covered():

@@ -1,16 +1,17 @@
 """Multiplexed windows: a neuron that is another law of a convex function in every tile, O(sqrt(cells)) neurons.
 
-The box of the domain is covered by *systems* of boxes, the *tiles*; tiles of one system are apart. A *slot* has one law
-for each tile of a system. It is that law on the tile, and outside of all tiles it is not above the convex function,
-because a penalty grows faster than the laws do. So the convex function is the maximum over the slots: as many as there
-are laws in one tile, and not as there are laws. See docs/theory/windows.md, Theorem 11.6.
+The box of the domain is covered by *systems* of boxes, the *tiles*; tiles of one system are apart. A *slot* has a block
+of cells for each tile of a system: the law of one cell, and a hinge for each further cell. It is that block on the
+tile, and outside of all tiles it is not above the convex function, because a penalty grows faster than the laws do. So
+the convex function is the maximum over the slots: as many as there are blocks in one tile. See docs/theory/windows.md,
+Theorem 11.6.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise, product
+from itertools import pairwise, product, zip_longest
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from flint import fmpq
 from numpy.typing import NDArray
 
 from cpwl.construct.windows.lifting import Cells, Lifting, to_floats, values_at
-from cpwl.construct.windows.lowering import maxima, rounded_up, tree_neurons
+from cpwl.construct.windows.lowering import MOST, maxima, rounded_up, tree_neurons
 from cpwl.geometry.generators import box_pairs
 from cpwl.network.network import Network
 from cpwl.network.program import Row, chained, rows_of
@@ -27,6 +28,8 @@ _CLOSE = 1e-9  # of the size of the terms: a cell that is so near to a tile is c
 _FAR = 2**48  # tiles from the origin: ends of tiles are exact in float64
 _THIN = 32.0
 _PERIODS = (2, 3)  # of bricks: cuts after which a long tile of the plane is broken
+_SIZES = (5, MOST)  # of blocks at most: hinges of larger ones fit together less well from tile to tile
+_WORTH = 1.5  # neurons of a side for each cell that meets the fullest tile: 1.4 to 1.6 were counted
 _PAIRS = 20_000_000  # pairs of a tile and a cell that are looked at for one tiling
 
 
@@ -69,17 +72,22 @@ class Tiling:
     """Pairs of a tile and a cell that meets it, tile by tile."""
 
     @property
-    def slots(self) -> NDArray[np.int64]:
-        """Of each system: the most cells that meet one of its tiles."""
-        most = np.zeros(int(self.system.max()) + 1, dtype=np.int64)
-        np.maximum.at(most, self.system, np.bincount(self.tile, minlength=len(self.tiles)))
-        return most
+    def most(self) -> NDArray[np.int64]:
+        """Of each system: the most cells that meet one of its tiles. Slots for single cells would be so many."""
+        found = np.zeros(int(self.system.max()) + 1, dtype=np.int64)
+        np.maximum.at(found, self.system, np.bincount(self.tile, minlength=len(self.tiles)))
+        return found
 
-    def neurons(self, sides: int) -> int:
-        """Of the network for so many convex functions; in layer 1 a few more, by the near ends that are chosen."""
-        n, slots = len(self.step), int(self.slots.sum())
+    @property
+    def fixed(self) -> int:
+        """The neurons of layers 1 and 2; in layer 1 a few more, by the near ends that are chosen."""
+        n = len(self.step)
         ends = sum(len(np.unique(self.tiles[:, side, i])) for side in (0, 1) for i in range(n))
-        return ends + n + (n + 1) * len(self.tiles) + sides * slots + tree_neurons([-(-slots // 2)] * sides)
+        return ends + n + (n + 1) * len(self.tiles)
+
+    def neurons(self, sides: int) -> float:
+        """About those of the network for so many convex functions."""
+        return self.fixed + _WORTH * sides * int(self.most.sum())
 
 
 def best_tiling(bodies: Bodies, sides: int, most: float) -> Tiling | None:
@@ -95,7 +103,7 @@ def best_tiling(bodies: Bodies, sides: int, most: float) -> Tiling | None:
             tiles = np.prod([2 * k - 1 if n > 2 else k for k in parts])  # at least, if cells meet all of them
             worth = min(parts) > 0 and (n + 1) * tiles <= most
             made = [_with_cells(*tiling, bodies) for tiling in _tilings(bodies, parts)] if worth else []
-            found = [(float(one.neurons(sides)), one) for one in made if one is not None]
+            found = [(one.neurons(sides), one) for one in made if one is not None]
             known[parts] = min(found, key=lambda other: other[0], default=(np.inf, None))
         return known[parts][0]
 
@@ -217,37 +225,207 @@ def _with_cells(
     return Tiling(step, box, tiles[used], system, tile, cell)
 
 
+# --- Blocks of cells in slots -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Blocks:
+    """The blocks of one side: ``F = A_0 + s(h_1) + ... + s(h_k)``, with `A_0` the law of the first of ``k + 1`` cells.
+
+    ``h_i`` is ``A_i - A_0`` less some earlier ``h_j``, so that `F` is nowhere less than the law `A_i` of its cell `i`,
+    whichever those are. Near its tile it is nowhere above `W`; so it is `W` on its cells.
+    """
+
+    tile: NDArray[np.int64]
+    """``(B,)``"""
+    slot: NDArray[np.int64]
+    """``(B,)``"""
+    cells: NDArray[np.int64]
+    """``(B, MOST)``: -1 after the last cell."""
+    forms: NDArray[np.object_]
+    """``(B, MOST, n + 1)``: `A_0`, then the `h_i`."""
+
+    @property
+    def width(self) -> NDArray[np.int64]:
+        """Of each slot: the most cells of its blocks. It has a neuron for each."""
+        most = np.zeros(int(self.slot.max()) + 1, dtype=np.int64)
+        np.maximum.at(most, self.slot, (self.cells >= 0).sum(axis=1))
+        return most
+
+
+def blocks_in(cells: Cells, lifting: Lifting, tiling: Tiling, bodies: Bodies) -> list[Blocks]:
+    """Blocks of every side, with all cells of every tile: floats propose, rationals decide."""
+    ends = (tiling.tiles[:, 0] - 1) * tiling.step, (tiling.tiles[:, 1] + 1) * tiling.step
+    tile, cell = box_pairs(*ends, (bodies.low, bodies.high)).T
+    first = np.searchsorted(tile, np.arange(len(tiling.tiles) + 1))
+    near = [np.unique(cells.corners[cell[a:b]]) for a, b in pairwise(first)]
+    return [_of_side(cells, lifting, side, tiling, near) for side in range(len(lifting.laws))]
+
+
+def slot_neurons(blocks: list[Blocks]) -> int:
+    """The neurons of all slots, and of the maxima over them."""
+    return sum(int(own.width.sum()) for own in blocks) + tree_neurons([len(own.width) for own in blocks])
+
+
+_Block = tuple[int, list[int], list[list[int]]]
+"""A tile; cells; and of each but the first which hinges before its own are positive on it."""
+
+
+def _of_side(cells: Cells, lifting: Lifting, side: int, tiling: Tiling, near: list[NDArray[np.int64]]) -> Blocks:
+    """In each system, blocks of the size with the fewest neurons."""
+    first, chosen = np.searchsorted(tiling.tile, np.arange(len(tiling.tiles) + 1)), list[_Block]()
+    for system in range(len(tiling.most)):
+        tables = [
+            _Table(cells, lifting, side, int(t), tiling.cell[first[t] : first[t + 1]], near[t])
+            for t in np.flatnonzero(tiling.system == system)
+        ]
+        found = [[table.blocks(size) for table in tables] for size in _SIZES]
+        chosen += [block for own in min(found, key=_slot_cost) for block in own]
+    chosen.sort(key=lambda block: (block[0], -len(block[1])))
+    made = _exact(lifting.laws[side], chosen, tiling)
+    good = _valid(cells, lifting, side, made, near).tolist()
+    if all(good):
+        return made
+    single = [
+        (t, [c], list[list[int]]()) for fine, (t, own, _) in zip(good, chosen, strict=True) if not fine for c in own
+    ]
+    kept = [block for fine, block in zip(good, chosen, strict=True) if fine]
+    return _exact(lifting.laws[side], sorted(kept + single, key=lambda block: (block[0], -len(block[1]))), tiling)
+
+
+def _slot_cost(found: list[list[_Block]]) -> int:
+    """Neurons of the slots of a system, and of their maxima: the largest blocks of all tiles in one slot, and so on."""
+    sizes = [sorted((len(own) for _, own, _ in blocks), reverse=True) for blocks in found]
+    return sum(max(rank) + 2 for rank in zip_longest(*sizes, fillvalue=0))
+
+
+class _Table:
+    """The cells of a tile: their laws of one side at all corners near it, in floats.
+
+    A block takes any cell on which it is affine, as that decides the hinge. The hinge with the smallest values comes
+    first. What does not fit does not fit later, since blocks only grow.
+    """
+
+    def __init__(
+        self,
+        cells: Cells,
+        lifting: Lifting,
+        side: int,
+        tile: int,
+        own: NDArray[np.int64],
+        near: NDArray[np.int64],
+    ) -> None:
+        laws, heights = lifting.views
+        self.tile, self.own = tile, own
+        self.values = laws[side, own] @ np.column_stack([cells.points[near], np.ones(len(near))]).T
+        self.most = heights[side, near]
+        self.close = _CLOSE * float(np.ptp(self.most))
+        self.beyond = np.ones(self.values.shape, dtype=bool)  # corners that a cell does not have
+        self.beyond[np.arange(len(own))[:, None], np.searchsorted(near, cells.corners[own])] = False
+
+    def blocks(self, size: int) -> list[_Block]:
+        """Blocks of so many cells or fewer; first around the cell whose law is never low: roots are made positive."""
+        free = np.ones(len(self.own), dtype=bool)
+        order = np.argsort(-self.values.min(axis=1), kind="stable").tolist()
+        return [self._grown(c, free, size) for c in order if free[c]]
+
+    def _grown(self, root: int, free: NDArray[np.bool_], size: int) -> _Block:
+        total, own, before = self.values[root], [root], list[list[int]]()
+        free[root] = False
+        left = np.flatnonzero(free)
+        law = np.repeat(total[None], len(left), axis=0)  # of the block on each of these cells
+        positive = np.zeros((len(left), size), dtype=bool)
+        while len(own) < size and len(left):
+            hinge = self.values[left] - law
+            rise = np.maximum(hinge, 0.0)
+            fits = (total + rise <= self.most + self.close).all(axis=1)
+            if not fits.any():
+                break
+            left, law, hinge, rise, positive = (rows[fits] for rows in (left, law, hinge, rise, positive))
+            k = int(np.argmin(rise.sum(axis=1)))
+            before.append(np.flatnonzero(positive[k]).tolist())
+            own.append(int(left[k]))
+            free[left[k]] = False
+            total, step, beyond = total + rise[k], hinge[k], self.beyond[left]
+            down = ((step <= self.close) | beyond).all(axis=1)
+            up = ((step >= -self.close) | beyond).all(axis=1) & ~down
+            positive[:, len(own) - 1] = up
+            law = law + np.where(up[:, None], step, 0.0)
+            stays = up | down
+            stays[k] = False
+            left, law, positive = left[stays], law[stays], positive[stays]
+        return self.tile, self.own[own].tolist(), before
+
+
+def _exact(laws: NDArray[np.object_], chosen: list[_Block], tiling: Tiling) -> Blocks:
+    """Blocks with their forms and slots; they are in order of their tiles, and large ones come first."""
+    count = len(chosen)
+    tile = np.array([t for t, _, _ in chosen], dtype=np.int64)
+    cells = np.array([[*own, *[-1] * (MOST - len(own))] for _, own, _ in chosen], dtype=np.int64)
+    forms = np.full((count, MOST, laws.shape[1]), fmpq(0), dtype=object)
+    forms[:, 0] = laws[cells[:, 0]]
+    for i in range(1, MOST):
+        has = np.flatnonzero(cells[:, i] >= 0)
+        form = laws[cells[has, i]] - forms[has, 0]
+        for j in range(1, i):
+            on = np.array([j in chosen[k][2][i - 1] for k in has.tolist()], dtype=bool)
+            form[on] = form[on] - forms[has[on], j]
+        forms[has, i] = form
+    rank = np.arange(count) - np.searchsorted(tile, tile)
+    slots = np.zeros(len(tiling.most), dtype=np.int64)
+    np.maximum.at(slots, tiling.system[tile], rank + 1)
+    return Blocks(tile, (np.cumsum(slots) - slots)[tiling.system[tile]] + rank, cells, forms)
+
+
+def _valid(
+    cells: Cells, lifting: Lifting, side: int, blocks: Blocks, near: list[NDArray[np.int64]]
+) -> NDArray[np.bool_]:
+    """Whether each block is nowhere above the heights of the corners near its tile."""
+    points, heights = np.column_stack([cells.points, np.ones(len(cells.points))]), lifting.views[1][side]
+    forms, several = to_floats(blocks.forms), blocks.cells[:, 1] >= 0
+    first, found = np.searchsorted(blocks.tile, np.arange(len(near) + 1)), list[NDArray[np.int64]]()
+    for at, (a, b) in zip(near, pairwise(first), strict=True):
+        own = a + np.flatnonzero(several[a:b])
+        value = forms[own] @ points[at].T
+        terms = (np.abs(forms[own]) @ np.abs(points[at]).T).sum(axis=1) + np.abs(heights[at])
+        value = value[:, 0] + np.maximum(value[:, 1:], 0.0).sum(axis=1)
+        k, corner = np.nonzero(heights[at] - value < _CLOSE * terms)
+        found.append(np.stack([own[k], at[corner]]))
+    block, corner = np.concatenate(found, axis=1)
+    exact = values_at(blocks.forms[block, 0], cells.places[corner])
+    for i in range(1, MOST):
+        has = np.flatnonzero(blocks.cells[block, i] >= 0)
+        step = values_at(blocks.forms[block[has], i], cells.places[corner[has]])
+        exact[has] += np.where(step > 0, step, fmpq(0))
+    good = np.ones(len(blocks.tile), dtype=bool)
+    good[block[exact > lifting.heights[side, corner]]] = False
+    return good
+
+
 # --- From tiles to layers ---------------------------------------------------------------------------------------------
 
 
 def lower_tiles(
-    cells: Cells, lifting: Lifting, tiling: Tiling, share: NDArray[np.object_], base: NDArray[np.object_]
+    cells: Cells,
+    lifting: Lifting,
+    tiling: Tiling,
+    blocks: list[Blocks],
+    share: NDArray[np.object_],
+    base: NDArray[np.object_],
 ) -> Network:
     """The network whose output `j` is ``base[j] + sum_k share[j, k] (U_k - W)``."""
     near = _near(lifting, tiling)
     knots, first = _first(tiling, near)
-    entries: list[tuple[Any, ...]] = []
-    bias: list[NDArray[np.object_]] = []
-    lists: list[list[dict[int, fmpq]]] = []
-    constants: list[fmpq] = []
-    order = (*range(1, len(lifting.laws)), 0)
-    for side in order:
+    third: list[Row] = []
+    lists: list[list[dict[int, fmpq]]] = [[] for _ in blocks]
+    constants = np.full(len(blocks), fmpq(0), dtype=object)
+    for side in (*range(1, len(blocks)), 0):
         lowest = -rounded_up(-min(lifting.heights[side]), _unit(lifting))
-        slots = _Slots(lifting.laws[side], lowest, near, tiling, _unit(lifting))
-        row = sum(len(b) for b in bias)
-        entries.append(slots.entries(row))
-        bias.append(slots.bias())
-        lists.append(slots.groups(row))
-        constants.append(slots.above - lowest)
-    turned = np.argsort(order)
-    rows, columns, values = (np.concatenate(column) for column in zip(*entries, strict=True))
-    shift = np.concatenate(bias)
-    chain = [
-        first,
-        _second(tiling, near, knots),
-        rows_of(rows.tolist(), columns.tolist(), values, shift),
-        *maxima([lists[k] for k in turned], share, base, np.array([constants[k] for k in turned])),
-    ]
+        slots = _Slots(blocks[side], lowest, near, tiling, _unit(lifting))
+        lists[side] = slots.groups(len(third))
+        constants[side] = slots.above - lowest
+        third += slots.rows()
+    chain = [first, _second(tiling, near, knots), third, *maxima(lists, share, base, constants)]
     return chained(chain, cells.dim)
 
 
@@ -255,7 +433,7 @@ def _unit(lifting: Lifting) -> fmpq:
     return fmpq(2) ** int(np.floor(np.log2(lifting.range)) - 8)
 
 
-_exact = np.frompyfunc(lambda x: fmpq(*float(x).as_integer_ratio()), 1, 1)
+_exact_floats = np.frompyfunc(lambda x: fmpq(*float(x).as_integer_ratio()), 1, 1)
 
 
 def _near(lifting: Lifting, tiling: Tiling) -> NDArray[np.int64]:
@@ -277,14 +455,14 @@ def _first(tiling: Tiling, near: NDArray[np.int64]) -> tuple[dict[tuple[int, int
     knots = sorted(used)
     axis, way, place = np.array(knots, dtype=np.int64).T
     sign = np.where(way == 0, fmpq(1), fmpq(-1))
-    bias = -sign * _exact(place * tiling.step[axis])
+    bias = -sign * _exact_floats(place * tiling.step[axis])
     layer = [Row({i: own}, shift) for (i, _, _), own, shift in zip(knots, sign, bias, strict=True)]
     return {knot: k for k, knot in enumerate(knots)}, layer
 
 
 def _second(tiling: Tiling, near: NDArray[np.int64], knots: dict[tuple[int, int, int], int]) -> list[Row]:
     """Layer 2: for each tile ``s(1 - o)`` and ``s(u_i - M_i o)``, `o` the distance from the tile in steps."""
-    n, step, rows = len(tiling.step), _exact(tiling.step), []
+    n, step, rows = len(tiling.step), _exact_floats(tiling.step), []
     for tile, ends in zip(tiling.tiles.tolist(), near.tolist(), strict=True):
         away = [(knots.get((i, 1 - side, tile[side][i])), step[i]) for side in (0, 1) for i in range(n)]
         reach = [fmpq(1)] + [(tile[1][i] - tile[0][i] + 1) * step[i] for i in range(n)]
@@ -298,71 +476,45 @@ def _second(tiling: Tiling, near: NDArray[np.int64], knots: dict[tuple[int, int,
 
 
 class _Slots:
-    """The slots of one side: a penalty, a constant that makes half of the slots positive, and which law is where.
+    """The slots of one side, neurons of layer 3: roots ``s(Phi + B)``, each with hinges ``s(Phi)`` after it.
 
-    Pairs of slots are compared as ``max(a, b) + B = s(a - b) + s(b + B)``; the laws that fall lowest go to `a`.
+    All roots have one penalty, and one constant `B` that makes them positive; each hinge has a penalty of its own.
     """
 
-    def __init__(
-        self, laws: NDArray[np.object_], lowest: fmpq, near: NDArray[np.int64], tiling: Tiling, unit: fmpq
-    ) -> None:
-        self.tiling, n = tiling, len(tiling.step)
-        tile, laws = tiling.tile, laws[tiling.cell]
-        step = _exact(tiling.step)
-        at = _exact(np.where(near, tiling.tiles[:, 1], tiling.tiles[:, 0]) * tiling.step)[tile]
+    def __init__(self, blocks: Blocks, lowest: fmpq, near: NDArray[np.int64], tiling: Tiling, unit: fmpq) -> None:
+        block, place = np.nonzero(blocks.cells >= 0)
+        self.width = blocks.width
+        self.first = np.cumsum(self.width) - self.width
+        self.neuron, tile = self.first[blocks.slot[block]] + place, blocks.tile[block]
+        n, step, zero, root = len(tiling.step), _exact_floats(tiling.step), fmpq(0), place == 0
+        at = _exact_floats(np.where(near, tiling.tiles[:, 1], tiling.tiles[:, 0]) * tiling.step)[tile]
         length = ((tiling.tiles[:, 1] - tiling.tiles[:, 0]).astype(object) * step)[tile]
-        ones = np.full((len(tile), 1), fmpq(1), dtype=object)
-        self.start = values_at(laws, np.concatenate([at, ones], axis=1)) - lowest
-        self.slope = laws[:, :-1] * np.where(near, fmpq(-1), fmpq(1))[tile]
-        zero = fmpq(0)
-        falls, rises = np.where(self.slope < 0, -self.slope, zero), np.where(self.slope > 0, self.slope, zero)
-        need = (falls * (length + step)).sum(axis=1) + (rises * step).max(axis=1)
-        self.penalty = rounded_up(max(need), unit)
-        short = -(self.start + self.penalty)
-        depth = np.where(short > 0, short, zero) + (falls * length).sum(axis=1)
-        self.slot = self._assigned(to_floats(self.start - (falls * length).sum(axis=1)))
-        second = self.slot >= self.pairs
-        self.above = self.penalty + rounded_up(max([*depth[second], zero]), unit)
-        self.n = n
+        form = blocks.forms[block, place]
+        start = values_at(form, np.concatenate([at, np.full((len(tile), 1), fmpq(1), dtype=object)], axis=1))
+        start = start - np.where(root, lowest, zero)
+        slope = form[:, :-1] * np.where(near, fmpq(-1), fmpq(1))[tile]
+        falls, rises = np.where(slope < 0, -slope, zero), np.where(slope > 0, slope, zero)
+        need = np.full(int(self.width.sum()), zero, dtype=object)
+        np.maximum.at(need, self.neuron, (falls * (length + step)).sum(axis=1) + (rises * step).max(axis=1))
+        need[self.first] = max(need[self.first])
+        penalty = np.array([rounded_up(own, unit) for own in need], dtype=object)
+        short = -(start + penalty[self.neuron])
+        depth = (np.where(short > 0, short, zero) + (falls * length).sum(axis=1))[root]
+        above = rounded_up(max([*depth, zero]), unit)
+        self.above = penalty[0] + above
+        self.bias = -penalty
+        self.bias[self.first] = above
+        self.columns = (n + 1) * tile[:, None] + np.arange(n + 1)
+        self.values = np.concatenate([(start + penalty[self.neuron])[:, None], slope], axis=1)
 
-    def _assigned(self, low: NDArray[np.float64]) -> NDArray[np.int64]:
-        """The slot of each law of each tile: first those of `a` of all systems, then those of `b`."""
-        slots, tile = self.tiling.slots, self.tiling.tile
-        self.pairs, self.count = int(slots.sum()) // 2, int(slots.sum())
-        odd = np.cumsum(slots % 2) * (slots % 2)
-        first = slots // 2 + ((odd > 0) & (odd % 2 == 0))
-        order = np.lexsort((low, tile))
-        rank = np.empty(len(tile), dtype=np.int64)
-        rank[order] = np.arange(len(tile)) - np.searchsorted(tile, tile)[order]
-        system = self.tiling.system[tile]
-        before_a, before_b = np.cumsum(first) - first, np.cumsum(slots - first) - (slots - first)
-        is_a = rank < first[system]
-        b = self.pairs + before_b[system] + rank - first[system]
-        return np.asarray(np.where(is_a, before_a[system] + rank, b), dtype=np.int64)
-
-    def entries(self, row: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.object_]]:
-        """Of layer 3, from this row on: ``a - b`` and `b` of each pair, and a last `b`."""
-        tile, n = self.tiling.tile, self.n
-        columns = ((n + 1) * tile[:, None] + np.arange(n + 1)).ravel()
-        values = np.concatenate([(self.start + self.penalty)[:, None], self.slope], axis=1).ravel()
-        slot = np.repeat(self.slot, n + 1)
-        is_a = slot < self.pairs
-        pair = np.where(is_a, slot, slot - self.pairs)
-        paired = is_a | (pair < self.pairs)
-        own = np.where(is_a | ~paired, 2 * pair, 2 * pair + 1)
-        other = paired & ~is_a  # taken off in the row of a - b
-        rows = np.concatenate([row + own, row + 2 * pair[other]])
-        return rows, np.concatenate([columns, columns[other]]), np.concatenate([values, -values[other]])
-
-    def bias(self) -> NDArray[np.object_]:
+    def rows(self) -> list[Row]:
         """Of layer 3."""
-        result = np.full(self.count, fmpq(0), dtype=object)
-        result[1 : 2 * self.pairs : 2] = self.above - self.penalty
-        result[2 * self.pairs :] = self.above - self.penalty
-        return result
+        rows = np.repeat(self.neuron, self.columns.shape[1])
+        return rows_of(rows.tolist(), self.columns.ravel(), self.values.ravel(), self.bias)
 
     def groups(self, row: int) -> list[dict[int, fmpq]]:
-        """The maxima of the pairs, on layer 3."""
-        one = fmpq(1)
-        pairs = [{row + 2 * k: one, row + 2 * k + 1: one} for k in range(self.pairs)]
-        return pairs + [{row + 2 * self.pairs: one}] * (self.count % 2)
+        """Each slot as a sum of neurons of layer 3, which begin at this row."""
+        return [
+            {row + a + i: fmpq(1) for i in range(size)}
+            for a, size in zip(self.first.tolist(), self.width.tolist(), strict=True)
+        ]

@@ -40,7 +40,7 @@ from cpwl.construct.windows.lifting import (
     values_of,
 )
 from cpwl.construct.windows.lowering import MOST, best_windows, blocks_of, lower
-from cpwl.construct.windows.multiplexed import best_tiling, bodies_of, lower_tiles
+from cpwl.construct.windows.multiplexed import best_tiling, blocks_in, bodies_of, lower_tiles, slot_neurons
 from cpwl.errors import ConstructionError, LimitError
 from cpwl.exact.integers import primitive
 from cpwl.exact.rational import fraction_array, from_flint_array, to_flint
@@ -535,21 +535,24 @@ def plan(analysis: Analysis) -> Plan:
 def _networks(found: Lifted, minimize: str) -> Iterator[Network]:
     """Both networks, the one with fewer neurons first; one that is far larger is not made."""
     cells, lifting = found.cells, found.lifting
-    sides, few = len(lifting.laws), _block_neurons(len(cells.corners))
-    tiling = best_tiling(bodies_of(cells, lifting), sides, _LARGER * few)
-    size = tiling.neurons(sides) if tiling is not None else 0
+    sides, few, size = len(lifting.laws), _block_neurons(len(cells.corners)), 0
+    bodies = bodies_of(cells, lifting)
+    tiling = best_tiling(bodies, sides, _LARGER * few)
+    if tiling is not None:
+        slots = blocks_in(cells, lifting, tiling, bodies)
+        size = tiling.fixed + slot_neurons(slots)
     if tiling is not None and size <= few:
-        yield lower_tiles(cells, lifting, tiling, found.share, found.base)
+        yield lower_tiles(cells, lifting, tiling, slots, found.share, found.base)
         tiling = None
     blocks = blocks_of(cells, lifting)
     windows = best_windows(cells, lifting, blocks)
     made = lower(cells, lifting, blocks, windows, found.share, found.base)
     if tiling is not None and size < made.sizes.neurons:
-        yield lower_tiles(cells, lifting, tiling, found.share, found.base)
+        yield lower_tiles(cells, lifting, tiling, slots, found.share, found.base)
         tiling = None
     yield made
     if tiling is not None and minimize != "neurons":
-        yield lower_tiles(cells, lifting, tiling, found.share, found.base)
+        yield lower_tiles(cells, lifting, tiling, slots, found.share, found.base)
 
 
 _LARGER = 2.0  # times the least number of neurons of blocks: a first tiling that has more will not become smaller

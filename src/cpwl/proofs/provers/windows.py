@@ -1,13 +1,12 @@
 """Proofs of kinds "windows" and "multiplexed": which neurons are compared, and which is the largest on each piece.
 
-The classes are read off the layers that take maxima; the largest clamp of a side, or the largest law that a slot has in
-a tile, is looked for in the middle of each piece. All else is found out and decided by the stand-alone checker. See
+The classes are read off the layers that take maxima; the largest clamp of a side, or the largest block that a slot has
+in a tile, is looked for in the middle of each piece. All else is found out and decided by the stand-alone checker. See
 docs/windows.md.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from fractions import Fraction
 from operator import mul
@@ -20,9 +19,9 @@ from cpwl.network.network import Network
 from cpwl.proofs.entries import NotRecognised
 from cpwl.proofs.question import Proposal, Question, places_of, proof_head
 from cpwl_check.cones import piece_cone
-from cpwl_check.multiplexed import Index, read_slots, read_tiles
+from cpwl_check.multiplexed import Index, middle, read_blocks, read_tiles
 from cpwl_check.pieces import Forms, Layers, half_space
-from cpwl_check.windows import read_clamps, read_knots, read_second
+from cpwl_check.windows import Clamp, read_clamps, read_knots, read_second
 
 _CLOSE = 1e-9  # of the size of the terms: what is nearer to the largest is looked at exactly
 _PARTS = 30  # cuts one inside the other
@@ -157,16 +156,6 @@ class Cutter:
         return {"cut": cut, "below": self._entry(below, depth - 1), "above": self._entry(above, depth - 1)}
 
 
-def middle(ends: list[list[int]]) -> list[int]:
-    """The mean of some places.
-
-    >>> middle([[0, 1], [1, 2]])
-    [1, 4]
-    """
-    common = math.lcm(*(g[-1] for g in ends))
-    return [sum(column) for column in zip(*([v * (common // g[-1]) for v in g] for g in ends), strict=True)]
-
-
 class _Clamps(Cutter):
     """Clamps: floats propose those that may be the largest, integers decide."""
 
@@ -192,16 +181,20 @@ class _Clamps(Cutter):
         return k, self.law(k, x), self.clamps[k].scale
 
     def law(self, k: int, x: list[int], /) -> list[int]:
-        clamp = self.clamps[k]
-        law = clamp.affine
-        for hinge in clamp.hinges:
-            if sum(a * b for a, b in zip(hinge, x, strict=True)) > 0:
-                law = [a + b for a, b in zip(law, hinge, strict=True)]
-        return law
+        return _law_at(self.clamps[k], x)
+
+
+def _law_at(clamp: Clamp, x: list[int]) -> list[int]:
+    """The law at a place: with the hinges that are positive there."""
+    law = clamp.affine
+    for hinge in clamp.hinges:
+        if sum(map(mul, hinge, x)) > 0:
+            law = [a + b for a, b in zip(law, hinge, strict=True)]
+    return law
 
 
 class _Tiles(Cutter):
-    """Laws of slots in tiles; a name is the number of the tile times the number of neurons, plus that of the neuron."""
+    """Blocks of tiles; a name is the number of the tile times the number of neurons, plus that of the slot's root."""
 
     def __init__(self, question: Question, sides: list[list[list[int]]]) -> None:
         super().__init__(question)
@@ -209,22 +202,22 @@ class _Tiles(Cutter):
         self.count = len(layers[2])
         self.tiles = read_tiles(layers[1], read_knots(layers[0], self.n), self.low, self.high)
         self.index = Index([[(a - 1, b + 1) for a, b in tile.ends] for tile in self.tiles])
-        self.laws = [read_slots(layers[2], side, self.tiles).laws for side in sides]
+        self.blocks = [read_blocks(layers[2], side, self.tiles).blocks for side in sides]
         self.members = list(range(len(sides)))
 
     def active(self, own: int, x: list[int]) -> tuple[int, list[int], int]:
         point = [Fraction(v, x[-1]) for v in x[:-1]]
-        best: tuple[int, int, list[int], int] | None = None
+        best: tuple[int, int, Clamp] | None = None
         for t in self.index.meeting([(v, v) for v in point]):
             if all(a <= v <= b for v, (a, b) in zip(point, self.tiles[t].ends, strict=True)):
-                for k, (law, scale) in self.laws[own][t].items():
-                    value = sum(map(mul, law, x))
-                    if best is None or value * best[3] > best[0] * scale:
-                        best = value, t * self.count + k, law, scale
+                for k, block in self.blocks[own][t].items():
+                    value = block.at(x)
+                    if best is None or value * best[2].scale > best[0] * block.scale:
+                        best = value, t * self.count + k, block
         if best is None:
             raise NotRecognised(f"no tile has laws at x = {[str(v) for v in point]}")
-        return best[1:]
+        return best[1], _law_at(best[2], x), best[2].scale
 
-    def law(self, k: int, _: list[int], /) -> list[int]:
+    def law(self, k: int, x: list[int], /) -> list[int]:
         t, slot = divmod(k, self.count)
-        return next(own[t][slot][0] for own in self.laws if slot in own[t])
+        return next(_law_at(own[t][slot], x) for own in self.blocks if slot in own[t])
