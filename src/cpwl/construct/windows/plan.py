@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import isqrt
 
 import numpy as np
 from flint import fmpq, fmpq_mat, fmpz_mat
@@ -39,7 +38,7 @@ from cpwl.construct.windows.lifting import (
     values_at,
     values_of,
 )
-from cpwl.construct.windows.lowering import MOST, best_windows, blocks_of, lower
+from cpwl.construct.windows.lowering import MOST, best_windows, blocks_of, lower, tree_neurons
 from cpwl.construct.windows.multiplexed import best_tiling, blocks_in, bodies_of, lower_tiles, slot_neurons
 from cpwl.errors import ConstructionError, LimitError
 from cpwl.exact.integers import primitive
@@ -563,20 +562,52 @@ def _block_neurons(laws: int) -> int:
     return laws + -(-laws // MOST)
 
 
-def least(analysis: Analysis) -> Least | None:
-    """At least nine neurons for eight distinct laws.
+def _tile_neurons(laws: int, n: int) -> int:
+    """At least so many neurons have tiles and slots, whatever the number of tiles.
 
-    Cells with different laws are different cells. With blocks, every cell is in one block of at most `MOST`; a block
-    has a hinge for each cell but its root, and a neuron for each of the two or more sides. With `K` tiles and `S` slots
-    of each side, every law is in a slot of a tile: ``K S`` is at least their number. There are ``(n + 1) K`` neurons
-    for the tiles, and ``2 S - 2`` or more for each side: together at least ``4 sqrt((n + 1) K S) - 4``.
+    >>> _tile_neurons(7, 2)
+    16
+    """
+    best, tiles = laws * (n + 5), 1
+    while (n + 1) * tiles < best:
+        cells = -(-laws // tiles)  # of a side, in slots
+        best = min(best, n + (n + 1) * tiles + 2 * cells + tree_neurons([-(-cells // MOST)] * 2))
+        tiles += 1
+    return best
+
+
+def least(analysis: Analysis) -> Least | None:
+    """At least 16 neurons for seven triangles with different laws and edges on seven lines.
+
+    Cells with different laws are different cells; let there be `q`, and `L` laws. Layer 1 has a neuron for each input
+    that matters.
+
+    *One block.* Its hinges do not cross, as there is one for each cell but the root. So the function has one region
+    more than hyperplanes on which it bends, `H`; each is on one of ``q - 1 <= MOST - 1`` hinges; and there are two
+    clamps.
+
+    *Two blocks or more.* There are ``q - b`` hinges of `b` blocks, each with at least two clamps. All sides have two
+    classes or more: where clamps of one class are positive are disjoint open sets, and a connected set is not the union
+    of several. To compare them takes four neurons. And layer 2 carries a neuron: if all root laws were parallel to `R`,
+    they were the same on every side.
+
+    *Tiles.* With `K` tiles and `S` neurons for cells in the slots of a side, every law is in one of ``K S`` places.
+    There are ``(n + 1) K`` neurons for the tiles, `n` or more in layer 1, and those that compare ``S / MOST`` or more
+    slots.
 
     >>> p = CPWL.from_grid([[0, 1, 2], [0, 1, 2]], [[1, 0, 2], [0, 3, 0], [1, 0, 1]])
     >>> least(Analysis(p)).neurons, plan(Analysis(p)).sizes.neurons
-    (9, 22)
+    (16, 22)
     """
-    laws = len(analysis.exact.distinct_laws)
+    exact = analysis.exact
+    distinct, n, planes = exact.distinct_laws, exact.function.dim, exact.bend_planes
+    laws = len(distinct)
     if laws == 1:
         return None
-    tiles = isqrt(16 * (analysis.function.dim + 1) * laws) - 4
-    return Least(min(_block_neurons(laws), tiles), f"{laws} laws, {MOST} or fewer to a block, or in slots of tiles", 4)
+    inputs = int((distinct[:, :, :n] != 0).any(axis=(0, 1)).sum())
+    if laws <= planes + 1 <= min(MOST, exact.function.num_pieces):
+        blocks = inputs + planes + 2
+    else:
+        blocks = inputs + laws + max(2, -(-laws // MOST)) + 5
+    size = min(blocks, _tile_neurons(laws, n))
+    return Least(size, f"{laws} laws, {MOST} or fewer to a block, or in slots of tiles", 4)
