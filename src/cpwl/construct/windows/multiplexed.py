@@ -30,6 +30,7 @@ _THIN = 32.0
 _PERIODS = (2, 3)  # of bricks: cuts after which a long tile of the plane is broken
 _SIZES = (5, MOST)  # of blocks at most: hinges of larger ones fit together less well from tile to tile
 _WORTH = 1.5  # neurons of a side for each cell that meets the fullest tile: 1.4 to 1.6 were counted
+_BESIDE = 64  # cells that a block may take: those with the largest laws in the middle of its root
 _PAIRS = 20_000_000  # pairs of a tile and a cell that are looked at for one tiling
 
 
@@ -318,6 +319,7 @@ class _Table:
         laws, heights = lifting.views
         self.tile, self.own = tile, own
         self.values = laws[side, own] @ np.column_stack([cells.points[near], np.ones(len(near))]).T
+        self.beside = laws[side, own] @ np.column_stack([cells.middles()[own], np.ones(len(own))]).T
         self.most = heights[side, near]
         self.close = _CLOSE * float(np.ptp(self.most))
         self.beyond = np.ones(self.values.shape, dtype=bool)  # corners that a cell does not have
@@ -333,6 +335,8 @@ class _Table:
         total, own, before = self.values[root], [root], list[list[int]]()
         free[root] = False
         left = np.flatnonzero(free)
+        if len(left) > _BESIDE:
+            left = np.sort(left[np.argpartition(-self.beside[left, root], _BESIDE)[:_BESIDE]])
         law = np.repeat(total[None], len(left), axis=0)  # of the block on each of these cells
         positive = np.zeros((len(left), size), dtype=bool)
         while len(own) < size and len(left):
