@@ -19,7 +19,7 @@ a constant B.
     and where a hinge has a law, its root has one, `read_blocks`
 (5) the boxes with ends lo_i - g_i, hi_i + g_i of the tiles of one slot do not overlap, `need_apart`
 (6) for every law of a channel k >= sum over w_i < 0 of |w_i| M_i + the largest of 0 and w_i g_i, k >= 0; and for those
-    of roots B >= k + s(-A(c) - k) + sum over w_i < 0 of |w_i| D_i, `read_blocks`
+    of roots, where the block has a hinge, B >= k + s(-A(c) - k) + sum over w_i < 0 of |w_i| D_i; B >= k, `read_blocks`
 (7) each part names a tile and a slot of every side. Its block F there is not negative at the part's corners, is at a
     corner what those of other parts are, and in the middle, the mean of the corners, it is the mean of these values,
     `own_values`
@@ -44,9 +44,11 @@ u_i psi_0 - psi_i <= M_i o, whether psi_i is 0 or not. Hence for a channel with 
 u_i) + o (sum over w_i < 0 of |w_i| M_i - k). The bracket is A(x) plus w_i times what x_i is beyond the near end,
 summed: at most A(x) + o max(0, w_i g_i). With (6) Phi <= psi_0 A(x), and s(Phi) <= psi_0 s(A(x)). So the slot is at
 most psi_0 F(x) for its block F, and that is at most W(x): x is inside the box of (8), psi_0 is at most 1, and W(x) is
-not negative. If no tile acts, the slot is -k <= 0 <= W(x). (d) By (9) the largest slot is W on the part. (e) On the
-box psi_i <= D_i, so by (6) each root plus B is not negative, nor is any slot plus B, and the maxima of (10) are maxima.
-(f) Both sides of (11) are affine on a part.
+not negative. If no tile acts, the slot is -k <= 0 <= W(x). (d) By (9) the largest slot is W on the part. (e) The
+layer has s(Phi + B) for a root. On the box psi_i <= D_i, so by (6) Phi + B is not negative where the tile that acts, if
+any, has a hinge of the slot. Elsewhere its hinges are 0, and the slot is at least -B in place of less: -B <= 0 <= W(x).
+So a slot plus B is not negative, and the maxima of (10) are maxima. (f) Both
+sides of (11) are affine on a part.
 """
 
 from collections.abc import Iterator
@@ -156,7 +158,6 @@ def read_blocks(layer: Forms, side: list[list[int]], tiles: list[Tile]) -> Side:
         above = constant if above is None else above
         need(constant == above >= 0, where, "its bias is negative, or not that of the others of its side")
         own, least, deep = read_channel(layer[root], tiles, where)
-        need(above >= deep, where, "it may be negative")
         penalty = max(penalty, least)
         found.append([own])
         for k in hinges:
@@ -164,6 +165,7 @@ def read_blocks(layer: Forms, side: list[list[int]], tiles: list[Tile]) -> Side:
             hinge, least, _ = read_channel(layer[k], tiles, where)
             need(-constant >= least, where, "its penalty is too small")
             need(all(t in own for t in hinge), where, "its slot has no law for one of its tiles")
+            need(all(above >= deep[t] for t in hinge), where, "its root may be negative")
             found[-1].append({t: [start + constant, *slopes] for t, (start, *slopes) in hinge.items()})
     assert above is not None
     blocks: list[dict[int, Clamp]] = [{} for _ in tiles]
@@ -177,11 +179,10 @@ def read_blocks(layer: Forms, side: list[list[int]], tiles: list[Tile]) -> Side:
     return Side(above + penalty, blocks)
 
 
-def read_channel(form: Form, tiles: list[Tile], where: str) -> tuple[dict[int, list[Any]], Fraction, Any]:
-    """Of each tile what is read of its neurons; the penalty that it takes, and how far it falls below 0 on a tile."""
-    n, own = len(tiles[0].ends), dict[int, list[Any]]()
+def read_channel(form: Form, tiles: list[Tile], where: str) -> tuple[dict[int, list[Any]], Fraction, dict[int, Any]]:
+    """Of each tile what is read of its neurons; the penalty that it takes, and how far it falls below 0 there."""
+    n, own, deep = len(tiles[0].ends), dict[int, list[Any]](), dict[int, Any]()
     penalty: Fraction = ZERO
-    deep: Any = 0
     spend(4 * len(form), where)
     for j, w in form.items():
         if j < len(tiles) * (n + 1):
@@ -192,7 +193,7 @@ def read_channel(form: Form, tiles: list[Tile], where: str) -> tuple[dict[int, l
         falls = [(-w, m, d) for w, m, d in zip(slopes, tile.steep, tile.length, strict=True) if w < 0]
         rise = max(0, *(w * g for w, g in zip(slopes, tile.reach, strict=True)))
         penalty = max(penalty, Fraction(sum(w * m for w, m, _ in falls) + rise))
-        deep = max(deep, max(0, -start) + sum(w * d for w, _, d in falls))
+        deep[t] = max(0, -start) + sum(w * d for w, _, d in falls)
     return own, penalty, deep
 
 

@@ -31,6 +31,7 @@ _PERIODS = (2, 3)  # of bricks: cuts after which a long tile of the plane is bro
 _SIZES = (5, MOST)  # of blocks at most: hinges of larger ones fit together less well from tile to tile
 _WORTH = 1.5  # neurons of a side for each cell that meets the fullest tile: 1.4 to 1.6 were counted
 _BESIDE = 64  # cells that a block may take: those with the largest laws in the middle of its root
+_STEEP = 8.0  # times the range of the heights: hinges with larger penalties, at slivers, cost too much accuracy
 _PAIRS = 20_000_000  # pairs of a tile and a cell that are looked at for one tiling
 
 
@@ -275,9 +276,10 @@ _Block = tuple[int, list[int], list[list[int]]]
 def _of_side(cells: Cells, lifting: Lifting, side: int, tiling: Tiling, near: list[NDArray[np.int64]]) -> Blocks:
     """In each system, blocks of the size with the fewest neurons."""
     first, chosen = np.searchsorted(tiling.tile, np.arange(len(tiling.tiles) + 1)), list[_Block]()
+    sign = np.where(_near(lifting, tiling), -1.0, 1.0)
     for system in range(len(tiling.most)):
         tables = [
-            _Table(cells, lifting, side, int(t), tiling.cell[first[t] : first[t + 1]], near[t])
+            _Table(cells, lifting, side, tiling, int(t), sign[t], tiling.cell[first[t] : first[t + 1]], near[t])
             for t in np.flatnonzero(tiling.system == system)
         ]
         found = [[table.blocks(size) for table in tables] for size in _SIZES]
@@ -312,11 +314,19 @@ class _Table:
         cells: Cells,
         lifting: Lifting,
         side: int,
+        tiling: Tiling,
         tile: int,
+        sign: NDArray[np.float64],
         own: NDArray[np.int64],
         near: NDArray[np.int64],
     ) -> None:
         laws, heights = lifting.views
+        self.slope, self.step = laws[side, own, :-1] * sign, tiling.step
+        self.reach = (tiling.tiles[tile, 1] - tiling.tiles[tile, 0] + 1) * tiling.step
+        corner = np.where(sign < 0, tiling.tiles[tile, 1], tiling.tiles[tile, 0]) * tiling.step
+        low = laws[side, own, :-1] @ corner + laws[side, own, -1] - np.maximum(-self.slope, 0.0) @ self.reach
+        self.depth = float(heights[side].min()) - low  # how far each law falls on the tile
+        self.limit = _STEEP * float(np.ptp(heights[side]))
         self.tile, self.own = tile, own
         self.values = laws[side, own] @ np.column_stack([cells.points[near], np.ones(len(near))]).T
         self.beside = laws[side, own] @ np.column_stack([cells.middles()[own], np.ones(len(own))]).T
@@ -335,17 +345,24 @@ class _Table:
         total, own, before = self.values[root], [root], list[list[int]]()
         free[root] = False
         left = np.flatnonzero(free)
+        if self.depth[root] > self.limit:
+            left = left[:0]  # a root with hinges is to be made positive
         if len(left) > _BESIDE:
             left = np.sort(left[np.argpartition(-self.beside[left, root], _BESIDE)[:_BESIDE]])
         law = np.repeat(total[None], len(left), axis=0)  # of the block on each of these cells
+        slope = np.repeat(self.slope[root][None], len(left), axis=0)  # of that law, away from the near ends
         positive = np.zeros((len(left), size), dtype=bool)
         while len(own) < size and len(left):
             hinge = self.values[left] - law
             rise = np.maximum(hinge, 0.0)
-            fits = (total + rise <= self.most + self.close).all(axis=1)
+            away = self.slope[left] - slope
+            penalty = np.maximum(-away, 0.0) @ self.reach + (np.maximum(away, 0.0) * self.step).max(axis=1)
+            fits = (total + rise <= self.most + self.close).all(axis=1) & (penalty <= self.limit)
             if not fits.any():
                 break
-            left, law, hinge, rise, positive = (rows[fits] for rows in (left, law, hinge, rise, positive))
+            left, law, hinge, rise, slope, away, positive = (
+                rows[fits] for rows in (left, law, hinge, rise, slope, away, positive)
+            )
             k = int(np.argmin(rise.sum(axis=1)))
             before.append(np.flatnonzero(positive[k]).tolist())
             own.append(int(left[k]))
@@ -355,9 +372,10 @@ class _Table:
             up = ((step >= -self.close) | beyond).all(axis=1) & ~down
             positive[:, len(own) - 1] = up
             law = law + np.where(up[:, None], step, 0.0)
+            slope = slope + np.where(up[:, None], away[k], 0.0)
             stays = up | down
             stays[k] = False
-            left, law, positive = left[stays], law[stays], positive[stays]
+            left, law, slope, positive = left[stays], law[stays], slope[stays], positive[stays]
         return self.tile, self.own[own].tolist(), before
 
 
@@ -482,7 +500,7 @@ def _second(tiling: Tiling, near: NDArray[np.int64], knots: dict[tuple[int, int,
 class _Slots:
     """The slots of one side, neurons of layer 3: roots ``s(Phi + B)``, each with hinges ``s(Phi)`` after it.
 
-    All roots have one penalty, and one constant `B` that makes them positive; each hinge has a penalty of its own.
+    All roots have one penalty, and one constant `B` that makes those with hinges positive; a hinge has its own penalty.
     """
 
     def __init__(self, blocks: Blocks, lowest: fmpq, near: NDArray[np.int64], tiling: Tiling, unit: fmpq) -> None:
@@ -503,7 +521,7 @@ class _Slots:
         need[self.first] = max(need[self.first])
         penalty = np.array([rounded_up(own, unit) for own in need], dtype=object)
         short = -(start + penalty[self.neuron])
-        depth = (np.where(short > 0, short, zero) + (falls * length).sum(axis=1))[root]
+        depth = (np.where(short > 0, short, zero) + (falls * length).sum(axis=1))[root & (blocks.cells[block, 1] >= 0)]
         above = rounded_up(max([*depth, zero]), unit)
         self.above = penalty[0] + above
         self.bias = -penalty
