@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from cpwl import bounds
 from cpwl.bounds import Bound
 from cpwl.construct.analysis import Analysis, distinct_laws
-from cpwl.construct.plan import Least
 from cpwl.exact.integers import primitive
 from cpwl.function import CPWL
 from cpwl.function.bends.table import Neighbours
@@ -239,22 +238,6 @@ def _most_on_a_line(vertices: NDArray[np.object_]) -> int:
         keys = sorted(max(tuple(d), tuple(-d)) for d in primitive(directions))
         most = max(most, 1 + max(len(list(group)) for _, group in itertools.groupby(keys)))
     return most
-
-
-def least_strips(analysis: Analysis) -> Least | None:
-    """Of `K` strips one holds a `K`-th of all steps of jumps, each of which takes a neuron of a gate slot there.
-
-    A gate of `k` kinks inside takes ``k + 2`` neurons, and a point with `d` steps has gates for ``d - 2`` of them. One
-    strip takes 4 neurons more; `K` strips take ``5 K + 3`` (docs/theory/strips.md).
-    """
-    if analysis.function.dim != 2:
-        return None
-    bends = analysis.exact.bends
-    if not bends.bounded or not len(bends.vertices):
-        return None
-    steps = int((bends.step != 0).sum())
-    neurons = min(4 + steps, *(5 * strips + 3 - (-steps // strips) for strips in range(2, 2 + math.isqrt(steps))))
-    return Least(neurons, f"gates of {steps} steps of jumps", 4)
 
 
 # The published bounds for a function: how large the paper's networks, and those before it, are at most.

@@ -20,7 +20,7 @@ from cpwl.construct.clamped import plan as clamped
 from cpwl.construct.columns import plan as columns
 from cpwl.construct.gates import plan as gates
 from cpwl.construct.lattice import plan as lattice
-from cpwl.construct.lower_bounds import for_any_network, least_strips
+from cpwl.construct.lower_bounds import for_any_network
 from cpwl.construct.plan import Least, Plan
 from cpwl.construct.select import Candidate
 from cpwl.construct.strips import plan as strips
@@ -170,9 +170,7 @@ _ROWS = (
         _triangles,
         rank=2,
     ),
-    Construction(
-        "strips", "plane, bounded: fewer neurons than pieces, for exact arithmetic", strips.plan, least_strips, rank=1
-    ),
+    Construction("strips", "plane, bounded: fewer neurons than pieces, for exact arithmetic", strips.plan),
     Construction(
         "lattice",
         "max of mins, for few pieces in many dimensions and for float data",
