@@ -120,7 +120,7 @@ def test_uneven_axes_make_the_network_of_a_steep_map_small():
     p = steep()
     found = compile(p, within="1%", certify=True)
     assert any(name.startswith("uneven") and share <= 1 for name, _, share in found.within.tried)
-    assert (found.sizes.neurons, found.within.neurons_equal) == (23, 80)
+    assert (found.sizes.neurons, found.within.neurons_equal) == (22, 80)
     bound = check(function_document(p), network_document(found.network), found.certificate.document)
     assert bound == found.within.distance.largest <= max(found.within.tolerance)
 

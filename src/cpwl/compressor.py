@@ -61,7 +61,7 @@ def compress(
     *,
     domain: Any = None,
     box: tuple[Any, Any] | None = None,
-    max_regions: int = _REGIONS,
+    max_regions: int | None = _REGIONS,
     effort: float = 10.0,
     certify: bool = False,
     executor: Executor | None = None,
@@ -132,7 +132,7 @@ def _cost(network: Network) -> tuple[int, int]:
 def _candidates(
     network: Network,
     domain: Polyhedron | None,
-    max_regions: int,
+    max_regions: int | None,
     effort: float,
     executor: Executor | None,
     progress: Progress | None,
@@ -155,7 +155,8 @@ def _candidates(
     few = min(small.sizes.neurons, folded.sizes.neurons)
     whole = None
     if domain is not None:
-        whole = find_pieces(small, None, True, most=min(max_regions, _LAYERED), executor=executor, whole=True)
+        most = _LAYERED if max_regions is None else min(max_regions, _LAYERED)
+        whole = find_pieces(small, None, True, most=most, executor=executor, whole=True)
     built = []
     for p, construction in _recompiled(as_function(pieces, domain, True, False), whole, few):
         try:
