@@ -116,12 +116,16 @@ def test_uneven_axes(within):
 
 
 def test_uneven_axes_make_the_network_of_a_steep_map_small():
-    """Few neurons, proved; the number in docs/howto/within.md. The linear programs of the search see floats that depend
-    on the processor by their last bits: with the matrix products of four kinds of processors there are 21, 22, 23 and 23."""
+    """Few neurons, proved; the number in docs/howto/within.md.
+
+    The linear programs of the search see floats whose last bits depend on the processor: with the matrix products of
+    four kinds of processors there are 21, 22, 23 and 23 neurons.
+    """
     p = steep()
     found = compile(p, within="1%", certify=True)
     assert any(name.startswith("uneven") and share <= 1 for name, _, share in found.within.tried)
-    assert found.sizes.neurons <= 23 and found.within.neurons_equal == 80
+    assert found.sizes.neurons <= 23
+    assert found.within.neurons_equal == 80
     bound = check(function_document(p), network_document(found.network), found.certificate.document)
     assert bound == found.within.distance.largest <= max(found.within.tolerance)
 
