@@ -105,9 +105,19 @@ def test_no_number_of_a_proof_can_be_changed(name):
                 changed[field][i][j] = str(Fraction(number) + Fraction(1, 10**30))
                 wrong.append(changed)
     for j, named in enumerate(document["at"]):
-        changed = json.loads(json.dumps(document))
-        changed["at"][j] = named[1:]
-        wrong.append(changed)
+        for k in named:
+            changed = json.loads(json.dumps(document))
+            changed["at"][j].remove(k)
+            wrong.append(changed)
+    for i, patch in enumerate(document["patches"]):
+        for j, right in enumerate(patch["b"]):  # smaller, a piece sticks out of it; larger, the law is another one
+            changed = json.loads(json.dumps(document))
+            changed["patches"][i]["b"][j] = str(Fraction(right) - Fraction(1, 10**30))
+            wrong.append(changed)
+        for k in patch["at"]:
+            changed = json.loads(json.dumps(document))
+            changed["patches"][i]["at"].remove(k)
+            wrong.append(changed)
     for l, named in enumerate(document["neurons"]):
         changed = json.loads(json.dumps(document))
         changed["neurons"][l] = named[1:] + named[:1] if len(named) > 1 else []

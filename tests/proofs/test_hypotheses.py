@@ -304,7 +304,7 @@ def sums():
 
 
 def fold():
-    """min(|x|, 1): s(y) - s(y - 1) at y = |x|."""
+    """min(|x|, 1): s(y) - s(y - 1) at y = |x|; a patch says so where x is at most -1."""
     near = [([[-1], [1]], [0, 1], [1], 0), ([[-1], [1]], [1, 0], [-1], 0)]
     p = function(1, [([[-1]], [-1], [0], 1), *near, ([[1]], [-1], [0], 1)])
     net = network([[1, 0], [-1, 0]], [[1, 1, 0], [1, 1, -1]], [[1, -1, 0]])
@@ -313,20 +313,36 @@ def fold():
     line = {"format": "cpwl-proof", "version": 1, "kind": "line", "inputs": 1, "error_bound": 0, "direction": [1]}
     proof = {"format": "cpwl-proof", "version": 1, "kind": "fold", "inputs": 1, "error_bound": 0}
     proof |= {"place": [[1, 1, 0]], "neurons": [[0, 1]], "reads": [[1]], "network": inner, "function": part}
-    return json.loads(json.dumps([p, net, proof | {"at": [[1], [0], [0], [1]], "proof": line}]))
+    patch = {"A": [[1]], "b": [-1], "piece": 0, "at": [1]}
+    return json.loads(json.dumps([p, net, proof | {"patches": [patch], "at": [[1], [0], [0], []], "proof": line}]))
 
 
 FOLD = {
     1: ([(1, ("layers", 1, "bias", 1), str(-1 - TINY))], "neuron 1: it is not that of the network inside"),
     2: ([(2, ("function", "pieces", 1, "offset"), more)], "the function inside: .*the network is not the law"),
     3: ([(2, ("at", 0), [0])], "piece 0: a part is in none of the pieces that are named"),
-    4: ([(0, ("pieces", 3, "offset"), str(1 + TINY))], "piece 3: the network is not the law"),
+    4: ([(0, ("pieces", 1, "gradient", 0), str(-1 - TINY))], "piece 1: the network is not the law"),
 }
 
 
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
+        ((0, ("pieces", 3, "offset"), str(1 + TINY)), "piece 3: a part is in none"),
+        ((2, ("patches", 0, "b", 0), str(-1 - TINY)), "piece 3: a part is in none"),
+        ((2, ("patches", 0, "b", 0), str(-1 + TINY)), "patch 0: a part is in none"),
+        ((2, ("patches", 0, "A", 0, 0), -1), "piece 3: a part is in none"),
+        ((2, ("patches", 0, "A", 0, 0), str(1 - TINY)), "piece 3: a part is in none"),
+        ((2, ("patches", 0, "A", 0, 0), str(1 + TINY)), "patch 0: a part is in none"),
+        ((2, ("patches", 0, "piece"), 1), "patch 0: the network is not the law"),
+        ((2, ("patches", 0, "piece"), 2), "patch 0: the network is not the law"),
+        ((2, ("patches", 0, "piece"), 4), "patch 0.piece: this must be"),
+        ((2, ("patches", 0, "piece"), True), "patch 0.piece: this must be"),
+        ((2, ("patches", 0, "at"), [0]), "patch 0: a part is in none"),
+        ((2, ("patches", 0, "at"), [2]), "this must be"),
+        ((2, ("patches", 0, "A"), []), "patch 0: A has 0 rows and b has 1"),
+        ((2, ("patches",), []), "piece 3: a part is in none"),
+        ((2, ("patches",), {}), "this is not a list"),
         ((2, ("place", 0, 0), str(1 + TINY)), "it is not that of the network inside"),
         ((2, ("place", 0, 2), str(TINY)), "it is not that of the network inside"),
         ((2, ("neurons",), [[1, 0]]), "it is not that of the network inside"),
@@ -353,7 +369,7 @@ def test_a_fold_into_a_flat_piece_is_refused():
     """Whatever the proof inside says about a piece without interior, nothing may rest on it."""
     p, net, proof = fold()
     proof["function"]["pieces"].append({"A": [[1], [-1]], "b": [1, -1], "gradient": [[1]], "offset": [0]})
-    proof["at"][0] = [1, 2]
+    proof["at"][0] = [2, 1]
     with pytest.raises(Refused, match="piece 2: it has no interior"):
         check(p, net, proof)
 

@@ -19,6 +19,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,12 +31,14 @@ from cpwl.construct.select import Candidate
 from cpwl.errors import ConstructionError
 from cpwl.exact.integers import ratio_view
 from cpwl.exact.rational import fraction_array, to_float
+from cpwl.function.algebra.extremes import restrict
 from cpwl.function.cpwl import CPWL, generators_of
 from cpwl.function.domain import box_around, domain_rows
+from cpwl.function.parts import Laws, Parts
 from cpwl.function.sums import Part, come_apart, span_of
 from cpwl.function.symmetry import Mirror, mirrors, part_of, reach, symmetry, together
 from cpwl.geometry.generators import MOST, generators
-from cpwl.geometry.polyhedra import Polyhedra, fact
+from cpwl.geometry.polyhedra import Polyhedra, fact, joined
 from cpwl.network import Network, Sizes
 from cpwl.network.algorithms import end_to_end, identity, side_by_side
 
@@ -159,6 +162,8 @@ class Fold:
     place: NDArray[np.object_]
     """The point ``(h, 1)`` at which the part is evaluated."""
     outer: Outer | None
+    middle: CPWL | None = None
+    """The function where the fold turns nothing over, in a few pieces that many pieces of the whole have in common."""
 
     def neurons(self, inner: Sizes) -> int:
         """The size of the network with a network of the part of this size."""
@@ -398,7 +403,10 @@ def _around(p: CPWL, slab: _Slab, box: list[Interval]) -> Fold:
     for r, i in enumerate(others):
         place[i] = h[2 + 2 * r] - h[3 + 2 * r] - steep[i] * (h[0] - h[1])
     place[axis] = (h[0] + h[1] - sum((form[i] * place[i] for i in others), 0 * h[0])) / form[axis]
-    part = part_of(p, form[None])
+    middle, half = _middle(p, slab), part_of(p, form[None])
+    far, near = part_of(half, _and(form[:-1], -slab.width)[None]), part_of(middle, form[None])
+    laws = Laws.from_integer(np.concatenate([far.laws.integer(), near.laws.integer()]))
+    part = CPWL.from_parts(Parts(joined([far.polyhedra, near.polyhedra]), laws, half.domain, 0.0))
     x, owner = _corners(part)
     tall = np.abs((part.laws.rational()[owner] * x[:, None]).sum(axis=2)).max(axis=0)
     second, values, low = list[NDArray[np.object_]](), list[NDArray[np.object_]](), list[Fraction]()
@@ -424,9 +432,27 @@ def _around(p: CPWL, slab: _Slab, box: list[Interval]) -> Fold:
         after[m + o, -1] = 3 * tall[o] + 2 * (M * most + wide)
         last[o, o], last[o, m + o], last[o, -1] = Fraction(2), Fraction(1), -after[m + o, -1]
     rows = np.array(second, dtype=object).reshape(len(second), k + 1)
-    return Fold(
-        part, np.array(first, dtype=object), place, Outer(rows, np.array(values, dtype=object), low, after, last)
-    )
+    outer = Outer(rows, np.array(values, dtype=object), low, after, last)
+    return Fold(part, np.array(first, dtype=object), place, outer, middle)
+
+
+def _middle(p: CPWL, slab: _Slab) -> CPWL:
+    """``a . x + clip(k . x, -c, c)`` on the slab: a piece for each side of each clip."""
+    A, b, laws = [], [], []
+    for sides in product(*[(0, 1, -1) if c else (0,) for _, _, c in slab.near]):
+        rows, own = list[NDArray[np.object_]](), list[NDArray[np.object_]]()
+        for side, (slope, more, c) in zip(sides, slab.near, strict=True):
+            if c:
+                rows += [_and(-side * more, -c)] if side else [_and(more, c), _and(-more, c)]
+            own.append(_and(slope, side * c) if side else _and(slope + more, Fraction(0)))
+        ends = np.array([*rows, _and(slab.form[:-1], slab.width), _and(-slab.form[:-1], slab.width)], dtype=object)
+        A.append(ends[:, :-1])
+        b.append(ends[:, -1])
+        laws.append(np.array(own, dtype=object))
+    table = np.array(laws, dtype=object)
+    made = CPWL.from_pieces(A, b, table[..., :-1], table[..., -1])
+    everywhere = domain_rows(p)
+    return restrict(made, domain=(everywhere[:, :-1], everywhere[:, -1]))
 
 
 def _stays_inside(p: CPWL, slab: _Slab, first: NDArray[np.object_], place: NDArray[np.object_]) -> bool:

@@ -8,23 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.construct.parts import Fold, folds
+from cpwl.documents.write import function_document
 from cpwl.errors import ConstructionError
 from cpwl.exact.rational import fraction_array, text, to_float
 from cpwl.exact.sparse import RationalMatrix
+from cpwl.function import CPWL
 from cpwl.function.sums import span_of
 from cpwl.network import Network
 from cpwl.network.network import exact_layers
 from cpwl.proofs.entries import NotRecognised
 from cpwl.proofs.question import Proposal, Question, proof_head, same_weights
-from cpwl_check.budget import Refused
-from cpwl_check.cones import Cone, piece_cone
-from cpwl_check.fold import Affine, Walk
-from cpwl_check.pieces import Forms, Law, read_function, read_network
+from cpwl_check.cones import Cone, outside, piece_cone, rows_and_laws
+from cpwl_check.fold import Walk
+from cpwl_check.pieces import Forms, Law, Vector, read_function, read_network
 
 _NEAR = 1e-9  # of the longest number of a row: nearer to a facet, the image of a cell only touches it
 
@@ -56,13 +58,15 @@ def propose_fold(question: Question, prove: Callable[[Question], Proposal]) -> I
         reads = fraction_array(np.eye(m, dtype=np.int64)) if outer is None else outer.after[:, :m]
         law, part = read_function(question.function_document), read_function(asked.function_document)
         named = _Named(law, part, fold, read_network(question.network_document, law.n, law.outputs)[0])
+        patches = [] if fold.middle is None else named.patches(fold.middle)
         fields = {
             "place": [[text(v) for v in row] for row in fold.place],
             "neurons": own[:hidden],
             "reads": [[text(v) for v in row] for row in reads],
             "network": asked.network_document,
             "function": asked.function_document,
-            "at": [named.of(j) for j in range(len(law.pieces))],
+            "patches": patches,
+            "at": [named.of_piece(j) for j in range(len(law.pieces))],
             "proof": found.document,
         }
         yield Proposal(Fraction(0), proof_head("fold", p.dim) | fields)
@@ -112,33 +116,49 @@ class _Named:
     """Which pieces of the part the fold maps some of a piece into: floats propose, the checker's own walk decides."""
 
     def __init__(self, law: Law, own: Law, fold: Fold, first: Forms) -> None:
-        self.law, self.first = law, first
-        self.walk = Walk([first], 1, [], [dict(enumerate(row)) for row in fold.place], own)
+        self.law = law
+        self.walk = Walk([first], 1, [], fold.place.tolist(), own)
+        self.laws = [rows_and_laws(piece)[1] for piece in law.pieces]
+        self.patched: list[tuple[list[list[int]], list[Vector]]] = []
         rows = [self.walk.piece(k)[0] for k in range(len(own.pieces))]
         self.start = np.concatenate([[0], np.cumsum([len(r) for r in rows])[:-1]]).astype(np.int64)
         exact = np.array([row for some in rows for row in some], dtype=object)
         self.rows = to_float(fraction_array(exact) / np.abs(exact).max(axis=1)[:, None])
 
-    def of(self, j: int) -> list[int]:
-        """The numbers of these pieces, for a piece of the function."""
-        n, where, found = self.law.n, f"piece {j}", dict[int, None]()
-        unit = [[Fraction(int(i == k)) for k in range(n + 1)] for i in range(n)]
-        for part, h in self.walk.signs(piece_cone(self.law.pieces[j], n), self.walk.read(self.first, unit), where):
-            y = self.walk.read(self.walk.place, h)
-            for k in self._near(part, y):
-                found[k] = None
-                try:
-                    list(self.walk.located(part, y, [k], where))
-                except Refused:
-                    continue
-                break
+    def patches(self, middle: CPWL) -> list[dict[str, Any]]:
+        """The pieces of this function as patches, if a piece of the whole has their law."""
+        stated = function_document(middle)
+        made = list[dict[str, Any]]()
+        for each, piece in zip(stated["pieces"], read_function(stated).pieces, strict=True):
+            rows, laws = rows_and_laws(piece)
+            if laws in self.laws:
+                self.patched.append((rows, laws))
+                at = self.of(piece_cone(piece, self.law.n), f"patch {len(made)}")
+                made.append({"A": each["A"], "b": each["b"], "piece": self.laws.index(laws), "at": at})
+        return made
+
+    def of_piece(self, j: int) -> list[int]:
+        """The numbers of these pieces, for a piece of the function outside the patches."""
+        found = dict[int, None]()
+        same = [rows for rows, laws in self.patched if laws == self.laws[j]]
+        for part in outside(piece_cone(self.law.pieces[j], self.law.n), same):
+            found |= dict.fromkeys(self.of(part, f"piece {j}"))
         return list(found)
 
-    def _near(self, part: Cone, y: list[Affine]) -> list[int]:
+    def of(self, cone: Cone, where: str) -> list[int]:
+        """The numbers of these pieces, for a region."""
+        found = dict[int, None]()
+        for part, h in self.walk.begun(cone, where):
+            y = self.walk.read(self.walk.place, h)
+            found |= dict.fromkeys(k for _, k in self.walk.located(part, y, self._near(part, y), where))
+        return list(found)
+
+    def _near(self, part: Cone, y: list[Vector]) -> list[int]:
         """Pieces that may meet the image of a cell, those that seem to hold all of it first."""
-        form = np.array([*y, [Fraction(0)] * self.law.n + [Fraction(1)]], dtype=object)
-        image = np.array(part.generators(), dtype=object).dot(form.T)
-        view = to_float(fraction_array(image) / np.abs(image).max(axis=1)[:, None])
+        form = np.array([row for row, _ in y] + [[0] * self.law.n + [1]], dtype=object)
+        size = fraction_array(np.array([d for _, d in y] + [1], dtype=object))
+        image = np.array(part.generators(), dtype=object).dot(form.T) / size
+        view = to_float(image / np.abs(image).max(axis=1)[:, None])
         height = self.rows @ view.T
         high, low = height.max(axis=1), height.min(axis=1)
         apart = np.logical_or.reduceat((high < _NEAR) & (low < -_NEAR), self.start)
