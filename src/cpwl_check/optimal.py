@@ -28,10 +28,10 @@ regions cover is closed, so it is X.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from cpwl_check.budget import need, spend, work
+from cpwl_check.budget import longest, need, spend, work
 from cpwl_check.cones import Cone, dot, minus, outside, reduced, region
 from cpwl_check.pieces import Bound, Law, Layers, common, half_space, over_one, pair, read_bound
 from cpwl_check.reading import WEIGHTS, Rational, read, read_proof
@@ -66,8 +66,8 @@ class Region(NamedTuple):
         """Hypothesis (2); the slack of each row as an affine function."""
         need(self.cone.is_solid(), self.where, "it has no interior")
         slack = []
-        for i, (a, right) in enumerate(zip(program.A, program.right, strict=True)):
-            moved = combination(a, self.law, len(right), self.where)
+        every = combinations(program.A, self.law, program.n + 1, self.where)
+        for i, (moved, right) in enumerate(zip(every, program.right, strict=True)):
             row = [v * self.d - u for v, u in zip(right, moved, strict=True)]
             if i < program.equalities:
                 need(not any(row), self.where, f"equation {i} does not hold")
@@ -81,14 +81,15 @@ class Region(NamedTuple):
     def check_optimal(self, program: Program, slack: Matrix) -> None:
         """Hypothesis (3)."""
         good = [False] * len(self.cone.generators())
+        left = list(combinations(program.Q, self.law, program.n + 1, self.where))
         for basis, multipliers in self.bases:
             need(len(set(basis)) == len(basis), self.where, "a basis names a row twice")
             for i in basis:
                 need(not any(slack[i]), self.where, f"row {i} is in a basis, and does not hold as an equation")
-            for j, (q, h) in enumerate(zip(program.Q, program.gradient, strict=True)):
-                left = combination(q, self.law, len(h), self.where)
-                push = combination([program.A[i][j] for i in basis], multipliers, len(h), self.where)
-                rest = [u + v * self.d + m for u, v, m in zip(left, h, push, strict=True)]
+            columns = [[program.A[i][j] for i in basis] for j in range(len(program.Q))]
+            push = combinations(columns, multipliers, program.n + 1, self.where)
+            for j, each in enumerate(zip(left, program.gradient, push, strict=True)):
+                rest = [u + v * self.d + m for u, v, m in zip(*each, strict=True)]
                 need(not any(rest), self.where, f"Q U + H x + c + A'm is not 0 in entry {j}")
             signed = [m for i, m in zip(basis, multipliers, strict=True) if i >= program.equalities]
             for row in signed:
@@ -103,14 +104,12 @@ class Region(NamedTuple):
         return all(dot(row, g) >= 0 for g in self.cone.generators())
 
 
-def combination(weights: list[int], vectors: Matrix, size: int, where: str) -> list[int]:
-    """The sum of multiples of vectors."""
-    total = [0] * size
-    for w, v in zip(weights, vectors, strict=True):
-        if w:
-            spend(1 + work(size, w.bit_length(), max(map(abs, v)).bit_length()), where)
-            total = [t + w * x for t, x in zip(total, v, strict=True)]
-    return total
+def combinations(weights: Iterable[Sequence[int]], vectors: Matrix, size: int, where: str) -> Iterator[list[int]]:
+    """For each list of weights the sum of so many multiples of the vectors."""
+    columns, bits = list(zip(*vectors, strict=True)) or [()] * size, longest(vectors)
+    for row in weights:
+        spend(1 + len(row) * size // 16 + work(len(row) * size, longest([row]), bits), where)
+        yield [dot(row, column) for column in columns]
 
 
 def optimal(law: Law, layers: Layers, proof: Any, decide: Callable[[Law, Layers, Any], Bound]) -> Bound:
@@ -190,10 +189,10 @@ def read_edge(edge: Any, program: Program, where: str) -> list[int]:
         whole, d = over_one(list(given.values()))
         weights.append(([int(i) for i in given], whole, d))
     (rows, left, d), (bounds, right, e) = weights
-    zero = combination(left, [program.A[i] for i in rows], len(program.Q), where)
+    (zero,) = combinations([left], [program.A[i] for i in rows], len(program.Q), where)
     need(not any(zero), where, "y'A is not 0")
-    one = combination(left, [program.right[i] for i in rows], program.n + 1, where)
-    two = combination(right, [program.bounds[i] for i in bounds], program.n + 1, where)
+    (one,) = combinations([left], [program.right[i] for i in rows], program.n + 1, where)
+    (two,) = combinations([right], [program.bounds[i] for i in bounds], program.n + 1, where)
     total = [e * u + d * program.scale * v for u, v in zip(one, two, strict=True)]
     divisor = math.gcd(*total) or 1
     return [v // divisor for v in total]

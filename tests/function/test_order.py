@@ -8,6 +8,7 @@ from cpwl.exact.integers import integer_rows
 from cpwl.function.order import PieceOrder, order_components, order_on_cones, value_tolerance
 from cpwl.geometry.generators import generators
 from cpwl.geometry.polyhedra import Polyhedra
+from cpwl.geometry.probe import Probe
 from shallow import random_shallow
 from support.catalogue import BY_NAME, names
 from support.twins import catalogue_twin, twin
@@ -85,3 +86,19 @@ def test_polyhedra_without_any_corner_are_not_decided():
     rows = np.array([[1.0, 0.0, -1.0], [-1.0, 0.0, -1.0]])
     empty = Polyhedra(rows[:, :2], rows[:, 2], np.array([0, 2]), integer_rows(rows))
     assert not generators(empty).known.any()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_rows_that_say_it_prove_the_order_as_linear_programs_do(seed):
+    """On the pieces of a maximum in R^10, with planes that are nowhere on top: an exact program for each pair."""
+    rng = np.random.default_rng(seed)
+    slopes = rng.integers(-9, 10, (7, 10))
+    laws = np.column_stack([2 * slopes, -(slopes**2).sum(axis=1)])
+    p = CPWL.from_maxmin(laws.tolist(), [[k] for k in range(7)])
+    found, work, probe = order_components(p, 0), PieceOrder.of(p, 0, 0), Probe(0.0)
+    for i in range(p.num_pieces):
+        for m, law in enumerate(work.differences(int(work.component[i]))):
+            assert found.above[i, m] == (probe.maximum(p.polyhedra[i], -law[:-1])[0] <= law[-1])
+            assert found.below[i, m] == (probe.maximum(p.polyhedra[i], law[:-1])[0] <= -law[-1])
+    assert found.below.all()
+    assert found.solves <= p.num_pieces

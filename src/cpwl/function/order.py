@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.errors import ConstructionError, InternalError, check_memory
-from cpwl.exact.integers import ratio_view, rounding, sign, signs_at, unit_view
+from cpwl.exact.integers import primitive, ratio_view, rounding, sign, signs_at, unit_view
 from cpwl.executors import spread
 from cpwl.function.cpwl import CPWL, generators_of
 from cpwl.function.parts import scale_of
@@ -149,9 +149,23 @@ class PieceOrder:
         for k, i in enumerate(pieces.tolist()):
             body, difference = self.polyhedra[i], self.differences(self.component[i])
             places = self._first_places(probe, body)
+            stated = self._stated(body)
             for relation, laws in zip(found, (difference, -difference), strict=True):
-                relation[k] = [self._holds(probe, body, law, places) for law in laws]
+                relation[k] = True
+                for place in places[:1]:
+                    relation[k] = laws.dot(place) >= -self.slack
+                for m in np.flatnonzero(relation[k]).tolist():
+                    if not stated or tuple(primitive(laws[m][None])[0]) not in stated:
+                        relation[k, m] = self._holds(probe, body, laws[m], places)
         return found[0], found[1], probe.solves
+
+    def _stated(self, body: Polyhedron) -> set[tuple[int, ...]]:
+        """The laws that rows of exact pieces say to be at least 0, as on the pieces of a maximum, and 0 itself."""
+        if self.tol:
+            return set()
+        rows = body.integer()
+        laws = primitive(np.column_stack([-rows[:, :-1], rows[:, -1:]]))
+        return {(0,) * (body.dim + 1), *map(tuple, laws.tolist())}
 
     def _first_places(self, probe: Probe, body: Polyhedron) -> list[NDArray[Any]]:
         inside = probe.interior(body)

@@ -266,7 +266,8 @@ class _Claim:
                 found.append({"corners": [self.own_number[m] for m in members]})
             else:
                 place = f"the expression is not {_word(side)} the function on piece {j}"
-                entries = {m: self._accept(self._entry(j, m, side), place) for m in members}
+                stated = self._stated(j, members, side)
+                entries = {m: stated.get(m) or self._accept(self._entry(j, m, side), place) for m in members}
                 found.append(self._leaf_of(entries))
             if self.whole.progress is not None:
                 self.whole.progress(j + 1, self.p.num_pieces, "proving")
@@ -324,6 +325,22 @@ class _Claim:
     def _sides(self, rows: Table, cut: Table) -> list[Table]:
         """A region with the cut, and with its opposite."""
         return [np.concatenate([rows, c[None, self.whole.columns]]) for c in (cut, -cut)]
+
+    def _stated(self, j: int, members: list[int], side: int) -> dict[int, Entry]:
+        """Entries of those for which a row of piece `j` says it, as on the pieces of a maximum, and of its law."""
+        if self.p.mesh is not None or not members:
+            return {}
+        rows, found = self.whole.rows[j], dict[int, Entry]()
+        number = {tuple(row): r for r, row in enumerate(primitive(rows).tolist())}
+        laws = np.array([self._difference(j, m, side) for m in members], dtype=object)
+        for m, law, row in zip(members, laws, primitive(np.column_stack([-laws[:, :-2], laws[:, -2]])), strict=True):
+            r = number.get(tuple(row))
+            if not law[:-1].any():
+                found[m] = Entry({}, Fraction(0))
+            elif r is not None and row[:-1].any():
+                i = int(np.flatnonzero(row)[0])
+                found[m] = Entry({r: Fraction(-law[i], law[-1] * rows[r][i])}, Fraction(0))
+        return found
 
     def _entry(self, j: int, m: int, side: int) -> Entry:
         """``side (p_j - f_m)`` from below on the whole piece `j`."""
