@@ -170,7 +170,9 @@ _ROWS = (
         _triangles,
         rank=2,
     ),
-    Construction("strips", "plane, bounded: fewer neurons than pieces, for exact arithmetic", strips.plan),
+    Construction(
+        "strips", "plane, bounded: fewer neurons than pieces, for exact arithmetic", strips.plan, strips.least, rank=1
+    ),
     Construction(
         "lattice",
         "max of mins, for few pieces in many dimensions and for float data",

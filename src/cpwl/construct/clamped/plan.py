@@ -487,12 +487,12 @@ def least(analysis: Analysis) -> Least | None:
     """Hinges, halves and sums that are there whatever the clusters are (docs/auto.md has the proof).
 
     A line has a hinge if one of its edges `uv` bends in every bump that has `u` and not `v`, unless it is the line of
-    that cluster and no multiplier meets it. Each cluster inside has two halves, and at most as many corners as a line.
+    that cluster and no multiplier meets it. A cluster has at most as many corners as its line, and two halves inside.
 
     >>> from cpwl.function import CPWL
     >>> p = CPWL.from_grid([range(4), range(4)], [[0, 0, 0, 0], [0, 3, 1, 0], [0, 2, 5, 0], [0, 0, 0, 0]])
     >>> least(Analysis(p)).neurons, plan(Analysis(p)).sizes.neurons
-    (13, 16)
+    (14, 16)
     """
     if analysis.function.dim != 2:
         return None
@@ -505,19 +505,32 @@ def least(analysis: Analysis) -> Least | None:
     gated, others = _lines_with_hinges(table, values, bases)
     inside = np.ones(len(values), dtype=bool)
     inside[[v for edge, own in table.edge_triangles.items() if len(own) == 1 for v in edge]] = False
-    inside[np.setdiff1d(np.arange(len(values)), table.triangles)] = False
-    on = {(line, v) for edge, line in table.edge_line.items() for v in edge if inside[v]}
+    line, corner = np.unique([(h, v) for edge, h in table.edge_line.items() for v in edge], axis=0).T
+    half = np.where(np.isin(line, table.boundary), 1.0, 2.0)
+    inside &= np.isin(np.arange(len(values)), corner)
     found = []
     for base in bases:
-        clusters = sums = 0
-        for part in (values > base, values < base):
-            corners = int((part & inside).sum())
-            most = max(Counter(line for line, v in on if part[v]).values(), default=1)
-            clusters += -(-corners // most)
-            sums += int(part.any()) + (corners > 0)
-        found.append((gated + max(others - clusters, 0) + max(2 * clusters, 1) + sums, clusters))
+        clusters = halves = sums = 0
+        for part in (np.asarray(values > base, dtype=bool), np.asarray(values < base, dtype=bool)):
+            own = part[corner]
+            clusters += _covers(line[own], corner[own], np.ones(int(own.sum())))
+            halves += _covers(line[own], corner[own], half[own])
+            sums += int(part.any()) + int(part[table.triangles].all(axis=1).any()) + int((part & inside).any())
+        found.append((gated + max(others + clusters, halves) + sums, clusters))
     neurons, clusters = min(found)
-    return Least(neurons, f"bumps bend on {gated + others} lines, and {clusters} clusters are inside", 4)
+    return Least(neurons, f"bumps bend on {gated + others} lines, and there are {clusters} clusters", 4)
+
+
+def _covers(line: NDArray[np.int64], corner: NDArray[np.int64], cost: NDArray[np.float64]) -> int:
+    """At least so much cost rows of corners that cover all corners, each on one line, from pairs ``(line, corner)``.
+
+    A corner pays the smallest share that one of a full line would pay: together at most the cost of any row.
+    """
+    if len(line) == 0:
+        return 0
+    price = np.full(int(corner.max()) + 1, np.inf)
+    np.minimum.at(price, corner, cost / np.bincount(line)[line])
+    return math.ceil(float(price[np.isfinite(price)].sum()) - 1e-6)
 
 
 def _lines_with_hinges(table: Table, values: NDArray[np.object_], bases: Sequence[Fraction]) -> tuple[int, int]:

@@ -273,7 +273,7 @@ def _kinks(bends: PlanarBends, output: int, rows: Objects, slope: Floats) -> tup
     return vertex, bends.line[number], number
 
 
-_CAPS = (2, 3, 4, 6)
+CAPS = (2, 3, 4, 6)  # the most kinks of one gate
 _BASES = 14  # gaps tried as the base of a strip
 _WINDOW = 12  # gaps tried for a cut on either side of where it is
 _REFINED = 6  # choices that the local search starts from, at least
@@ -334,8 +334,7 @@ class Tally:
         ends = np.concatenate([[0], gaps, [last]]).astype(np.int64)
         rows = self.halves(ends[:-1], ends[1:], bases)
         slots = sum(float(rows[k::2].max(axis=(0, 1)) @ self.weights) for k in range(min(2, len(bases))))
-        beside = (_SWITCHED if len(gaps) else _CARRIED) * outputs
-        return int(_SHARED + _SLAB * len(bases) + _OFF + slots + beside)
+        return int(fixed_neurons(len(bases), outputs) + slots)
 
     def alone(self, bases: Ints) -> Ints:
         """The same for one base and no slab: gates of both halves."""
@@ -344,7 +343,17 @@ class Tally:
         rows = rows.reshape(len(bases), 2, -1, self.cap + 1)
         gates = rows[..., :-1].sum(axis=1)
         both = np.concatenate([gates, rows[:, 0, :, -1:]], axis=-1).reshape(len(bases), -1)
-        return np.asarray(both @ self.weights + _SHARED + _CARRIED * outputs).astype(np.int64)
+        return np.asarray(both @ self.weights + fixed_neurons(0, outputs)).astype(np.int64)
+
+
+def fixed_neurons(slabs: int, outputs: int) -> int:
+    """All neurons but those of hinges and gates: coordinates, slabs, two that turn gates off there, and carriers.
+
+    >>> fixed_neurons(0, 1), fixed_neurons(1, 1), fixed_neurons(2, 1)
+    (4, 9, 18)
+    """
+    beside = (_SWITCHED if slabs > 1 else _CARRIED) * outputs
+    return _SHARED + beside + (_SLAB * slabs + _OFF if slabs else 0)
 
 
 def tally(sweep: Sweep, cap: int) -> Tally:
@@ -401,7 +410,7 @@ def choose_cuts(sweeps: list[Sweep], count: int | None = None) -> Cuts:
     best: tuple[int, int, int, Ints, Ints, bool] | None = None
     none = np.zeros(0, dtype=np.int64)
     for i, one in enumerate(sweeps):
-        for cap in _CAPS:
+        for cap in CAPS:
             counts = tally(one, cap)
             for strips in _numbers(counts) if count is None else [count]:
                 found = _even(counts, strips)

@@ -18,8 +18,19 @@ from flint import fmpq
 from cpwl.construct.analysis import Analysis
 from cpwl.construct.blocks.common import rounded_up
 from cpwl.construct.blocks.hinges import hinge_network
-from cpwl.construct.plan import Plan
-from cpwl.construct.strips.cuts import Cuts, Floats, Frame, Objects, choose_cuts, find_bars, frames, sweep
+from cpwl.construct.plan import Least, Plan
+from cpwl.construct.strips.cuts import (
+    CAPS,
+    Cuts,
+    Floats,
+    Frame,
+    Objects,
+    choose_cuts,
+    find_bars,
+    fixed_neurons,
+    frames,
+    sweep,
+)
 from cpwl.construct.strips.slots import Geometry, System, fill_slots, find_bases, place_slabs
 from cpwl.errors import ConstructionError
 from cpwl.exact.integers import sign as sign_of
@@ -393,3 +404,31 @@ def plan(analysis: Analysis) -> Plan:
     if laid is None:
         return Plan.of("strips", hinge_network(exact.solid), points)
     return Plan.of("strips", laid.network, points)
+
+
+def least(analysis: Analysis) -> Least | None:
+    """What gates and slabs take, whatever the direction, the cuts and the bases are (docs/auto.md has the proof).
+
+    At a point where a jump changes along `d` lines there are ``d - 2`` inner kinks, and two more neurons for each gate.
+    With `K` bases, one half strip of the larger system has at least its share ``1 / (2 ceil(K / 2))`` of all of them.
+
+    >>> from cpwl.function import CPWL
+    >>> p = CPWL.from_grid([range(4), range(4)], [[0, 3, 1, 2], [5, 3, 1, 0], [0, 2, 5, 4], [1, 0, 3, 0]])
+    >>> least(Analysis(p)).neurons, plan(Analysis(p)).sizes.neurons
+    (13, 20)
+    """
+    if analysis.function.dim != 2:
+        return None
+    bends = analysis.exact.bends
+    count, outputs = len(bends.vertices), bends.start.shape[1]
+    if not bends.bounded or count == 0:
+        return None
+    steps = (bends.step != 0).T.astype(bool)
+    kinks = np.array([np.bincount(bends.vertex[own], minlength=count) - 2 for own in steps])
+    taken = np.where(kinks > 0, kinks + 2 * -(-kinks // max(CAPS)), 0)
+    total, most = taken.sum(axis=1), taken.max(axis=1)
+    best, bases = fixed_neurons(0, outputs) + int(total.sum()), 1
+    while (fixed := fixed_neurons(bases, outputs)) < best:
+        shares = -(-total // (2 * -(-bases // 2)))
+        best, bases = min(best, fixed + int(np.maximum(shares, most).sum())), bases + 1
+    return Least(best, f"{count} points where a jump changes, with {kinks[kinks > 0].sum()} inner kinks", 4)
