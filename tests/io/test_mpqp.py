@@ -194,11 +194,19 @@ def test_the_value_does_not_care_about_overlaps():
 
 
 @pytest.mark.parametrize("lost", range(3))
-def test_the_value_misses_lost_regions(lost):
-    """Without one of the regions a corner has another value than the rest says, or the doctor finds a gap."""
+def test_the_value_needs_no_region(lost):
+    """Without one of the regions it is the same function, on all feasible parameters: it is solved for."""
     cells = [[2, 4], [1, 4], [0, 1]]
-    with pytest.raises(InputError, match=r"a region is missing|missing there"):
-        from_active_sets(linear(), cells[:lost] + cells[lost + 1 :], outputs="value").doctor().check()
+    p = from_active_sets(linear(), cells[:lost] + cells[lost + 1 :], outputs="value")
+    assert p.doctor().healthy
+    assert cpwl.equal(p, from_active_sets(linear(), cells, outputs="value"))
+
+
+def test_the_value_on_unbounded_parameters():
+    """min u over u >= x, u >= -1 is max(x, -1) on the line."""
+    program = {"c": [1], "A": [[-1], [-1]], "b": [0, 1], "F": [[-1], [0]]}
+    p = from_active_sets(program, [[0]], outputs="value")
+    assert cpwl.equal(p, cpwl.CPWL.from_breakpoints([-1], [-1], left_slope=0, right_slope=1))
 
 
 def test_overlapping_regions_are_refused():

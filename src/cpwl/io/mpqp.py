@@ -6,25 +6,21 @@ import math
 import os
 import warnings
 from collections.abc import Mapping, Sequence
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from flint import fmpq_mat
 from numpy.typing import NDArray
 
 from cpwl.documents.read import read_json
 from cpwl.doors import check_count, check_list, check_path, check_switch, within_float64
 from cpwl.errors import CpwlWarning, InputError
-from cpwl.exact.rational import from_flint, negative_direction
+from cpwl.exact.rational import negative_direction
 from cpwl.files import reading
 from cpwl.function.cpwl import CPWL
 from cpwl.function.make import polyhedra_from_integers
 from cpwl.function.parts import Known, Laws, Parts
 from cpwl.geometry.bodies import irredundant
-from cpwl.geometry.generators import generators
 from cpwl.geometry.linear_program import LinearProgram
-from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
 from cpwl.geometry.probe import Probe
 from cpwl.mpqp.explore import explore
 from cpwl.mpqp.plan import Plan, mpc
@@ -35,71 +31,9 @@ from cpwl.mpqp.program import (
     Program,
     allowed,
     critical_region,
-    half_spaces,
     integer_law,
 )
-from cpwl.mpqp.solve import check_program, chosen_outputs, law_of, optimum_at, value_on
-
-# The optimal value of a linear program as a function of its parameters.
-#
-# If only the right-hand sides depend on the parameters, the value is convex: by duality each law ``-m'(b + F x)`` with
-# multipliers ``m >= 0`` is at most the value everywhere, and equal to it on its region. So the value is the largest
-# law,
-# whatever regions the solver has found for it, however they overlap, and although optimisers may jump. That no law is
-# missing is proved at the corners of the pieces: there a linear program has the value of the largest law, and what is
-# convex and not larger at the corners is not larger between them.
-
-
-def convex_value(program: Program, laws: Sequence[Any], domain: Polyhedron) -> CPWL:
-    """The largest of these laws on the domain, if that is the value of the program; refused if a law is missing."""
-    distinct = {tuple(law.entries()): law for law in laws}
-    keys = list(distinct)
-    bounds = [tuple(int(v) for v in row) for row in domain.integer()]
-    rows, which = [], []
-    for key in keys:
-        above = half_spaces(
-            fmpq_mat([[a - b for a, b in zip(key, other, strict=True)] for other in keys if other != key])
-        )
-        if all(any(row[:-1]) or row[-1] >= 0 for row in above):
-            rows.append([*bounds, *(row for row in above if any(row[:-1]))])
-            which.append(key)
-    stack = polyhedra_from_integers(rows, program.inputs)
-    probe = Probe(0.0)
-    inner = [probe.interior(body) for body in stack]
-    solid = np.array([i for i, point in enumerate(inner) if point is not None], dtype=np.int64)
-    points = np.array([inner[i] for i in solid], dtype=object)
-    pieces = irredundant(stack.take(solid), points)
-    chosen = [distinct[which[i]] for i in solid]
-    _check_corners(program, pieces, chosen)
-    exact = np.array([[integer_law(law, 0)] for law in chosen], dtype=object)
-    return CPWL.from_parts(Parts(pieces, Laws.from_integer(exact), domain, 0.0, None, Known(points)))
-
-
-def _check_corners(program: Program, pieces: Polyhedra, laws: Sequence[Any]) -> None:
-    """Refuse pieces at a corner of which the value is above the law: a region is missing there."""
-    found = generators(pieces)
-    if not found.known.all() or any(found.places[k, -1] == 0 for k in np.unique(found.member)):
-        raise InputError("the value is read on bounded domains only: give bounds `A_t x <= b_t` on all parameters")
-    known: dict[int, Fraction] = {}
-    for i, law in enumerate(laws):
-        row = [from_flint(v) for v in law.entries()]
-        for k in found.member[found.start[i] : found.start[i + 1]].tolist():
-            place = found.places[k]
-            x = [Fraction(int(v), int(place[-1])) for v in place[:-1]]
-            if k not in known:
-                known[k] = _value_at(program, x)
-            here = sum((a * b for a, b in zip(row, x, strict=False)), row[-1])
-            if here != known[k]:
-                at = ", ".join(f"{float(v):.6g}" for v in x)
-                message = f"the value is {float(known[k]):.6g} at x = ({at}), and the regions say {float(here):.6g}"
-                raise InputError(f"a region is missing: {message}", point=np.array(x, dtype=object), piece=i)
-
-
-def _value_at(program: Program, x: Sequence[Fraction]) -> Fraction:
-    """The optimal value for one parameter, in rationals."""
-    slope = [from_flint(v) for v in program.slope.entries()]
-    return optimum_at(program, x)[0] + sum((a * b for a, b in zip(slope, x, strict=False)), slope[-1])
-
+from cpwl.mpqp.solve import check_program, chosen_outputs, law_of, solve_linear, value_on
 
 # The function of a multiparametric program: the regions of its active sets, with the optimisers or the value.
 
@@ -123,10 +57,14 @@ def law_of_regions(
 
     If it is to be complete, and `Q` is positive definite, missing regions are added. Otherwise the domain is what the
     constraints allow, as far as the facets of the regions tell: a region that is missing at its boundary is a gap, too.
+    The value of a linear program with parameters in right-hand sides is convex and has one law for each multiplier of
+    the program: it is solved for, whatever regions there are, however they overlap, and although optimisers may jump.
     """
     there = [region for region in regions if region is not None]
     if not there:
         raise InputError("no active set has a region: there is no function")
+    if outputs == "value" and program.is_linear and not any(program.H.entries()):
+        return solve_linear(program, outputs, {}).merge()
     if complete and outputs != "value" and negative_direction(program.Q) is None:
         return _completed(program, regions, outputs)
     laws = [value_on(program, region.law, i) if outputs == "value" else region.law for i, region in enumerate(there)]
@@ -142,8 +80,6 @@ def law_of_regions(
     points = np.array([inner[i] for i in solid], dtype=object)
     polyhedra = irredundant(polyhedra.take(solid), points)
     domain = allowed(program, polyhedra)
-    if outputs == "value" and not any(program.H.entries()):
-        return convex_value(program, [laws[i] for i in solid], domain)
     exact = np.array([[integer_law(laws[i], j) for j in chosen] for i in solid], dtype=object)
     return CPWL.from_parts(Parts(polyhedra, Laws.from_integer(exact), domain, 0.0, None, Known(points)))
 

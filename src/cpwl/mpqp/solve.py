@@ -109,7 +109,7 @@ def solve_mpqp(
 def _solved(program: Program, outputs: Any, options: dict[str, Any]) -> CPWL:
     """The optimiser of a program; `options` are those of `explore`."""
     if program.is_linear:
-        return _solve_linear(program, outputs, options)
+        return solve_linear(program, outputs, options)
     chosen = chosen_outputs(outputs, program.moves)
     try:
         return law_of(program, explore(program, **options), chosen)
@@ -132,7 +132,7 @@ def _solved(program: Program, outputs: Any, options: dict[str, Any]) -> CPWL:
 _TRIES = 24
 
 
-def _solve_linear(program: Program, outputs: Any, options: dict[str, Any]) -> CPWL:
+def solve_linear(program: Program, outputs: Any, options: dict[str, Any]) -> CPWL:
     """A continuous optimiser of a linear program, or its value."""
     if any(program.H.entries()):
         message = "its optimisers jump in general. Parameters may be in right-hand sides, `F`, only"
