@@ -213,6 +213,13 @@ class Compiled:
         times = f"; this network has {self.sizes.neurons / least:.1f} times as many" if least else ""
         return f"any network has at least {counted(found[0].neurons, 'neuron')}{deep}{times}"
 
+    @property
+    def considered(self) -> dict[str, Alternative]:
+        """The network and its alternatives by their constructions, the one that was taken first."""
+        sizes = self.sizes
+        taken = Alternative(sizes.neurons, sizes.depth, True, f"taken: {self.reason}", sizes, self.error)
+        return {self.construction: taken, **self.alternatives}
+
     def __repr__(self) -> str:
         proved = "" if self.certificate is None else ", proved" if self.certificate.proved else ", not proved"
         neurons, layers = counted(self.sizes.neurons, "neuron"), counted(self.sizes.depth, "layer")
@@ -221,9 +228,8 @@ class Compiled:
     def _repr_html_(self) -> str:
         """A table of the constructions, for notebooks."""
         head = "".join(f"<th>{name}</th>" for name in ("construction", "neurons", "layers", "width", "nonzeros", ""))
-        taken = Alternative(None, None, None, f"taken: {self.reason}", self.sizes)
         body = []
-        for name, row in {self.construction: taken, **self.alternatives}.items():
+        for name, row in self.considered.items():
             sizes = row.sizes
             known = [] if sizes is None else [sizes.neurons, sizes.depth, sizes.width, sizes.nonzeros]
             cells = [name, *(f"{v:,}" for v in known), *[""] * (4 - len(known)), row.reason]

@@ -55,11 +55,13 @@ def read_text(path: str | os.PathLike[str]) -> str:
 
 @contextmanager
 def reading(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Puts the name of the file before whatever is wrong with it."""
+    """Puts the name of the file before whatever is wrong with it, unless it is there already."""
     name = os.fspath(path)
     try:
         yield
     except (InputError, LimitError) as error:
+        if error.details.get("path") == name:
+            raise
         raise type(error)(f"{name}: {error}", **{**error.details, "path": name}) from error
 
 

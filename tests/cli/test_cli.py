@@ -112,6 +112,8 @@ def test_module_is_the_command():
         (["compile", "a.json", "b.json", "-o", "c.onnx"], "b.json"),
         (["compile", "a.json", "-o", "c.onnx", "--construction", "magic"], "'magic' is not one of auto, hinge"),
         (["compile", "a.json", "-o", "c.onnx", "--dtype", "float8"], "--dtype"),
+        (["compile", "a.json", "-o", "c.h", "--c-form", "tre"], "'--c-form': 'tre' is not one of 'auto', 'network'"),
+        (["batch", "folder", "-o", "out", "--construction", "magic"], "'magic' is not one of auto, hinge"),
         (["compile", "a.json", "-o", "c.json", "--dtype", "float32"], "a .json file is exact"),
         (["compile", "a.json", "-o", "c.onnx", "--outside", "error"], "`c.onnx` cannot refuse a point"),
         (["compile", "a.json", "-o", "c.txt"], "`c.txt` must end in .onnx, .json or .h"),
@@ -195,6 +197,27 @@ def test_bad_input_exits_65(run, tmp_path, name, message):
     write(tmp_path / "broken.json", "{")
     fails(run("compile", tmp_path / name, "-o", tmp_path / "law.onnx"), 65, message)
     assert not (tmp_path / "law.onnx").exists()
+
+
+def test_a_file_is_named_once(run, tmp_path):
+    """A text file that is not there is reported like any other."""
+    code, _, err = run("compile", tmp_path / "nowhere.csv", "-o", tmp_path / "law.onnx")
+    assert (code, err.count("nowhere.csv")) == (65, 1)
+
+
+def test_function_is_no_network(run, law, tmp_path):
+    """The message says which command makes a network of it."""
+    fails(run("extract", law, "-o", tmp_path / "pieces.json"), 65, "`cpwl compile` makes one of it")
+
+
+def test_explain_has_a_row_for_what_was_taken(run, tmp_path):
+    """Also if it is the network of the formula, which is no construction of the table."""
+    code, out, _ = run(
+        "compile", "--formula", "max(x, y, z) + abs(x - 2*z + 1)", "-o", tmp_path / "f.json", "--explain"
+    )
+    assert code == 0
+    assert "formula: taken: " in out
+    assert len([line for line in out.splitlines() if line.split()[:1] == ["formula"]]) == 1
 
 
 def test_network_cannot_be_compiled(run, tmp_path):

@@ -97,7 +97,7 @@ def test_unbounded_and_undecided(files, capsys):
 
 @pytest.mark.parametrize(
     ("options", "code"),
-    [([], 64), (["--lipschitz", "3"], 64), (["--box", "1", "0", "--max"], 64), (["--depends-on", "7"], 65)],
+    [([], 64), (["--lipschitz", "3"], 64), (["--box", "1", "0", "--max"], 64), (["--depends-on", "7"], 64)],
 )
 def test_wrong_usage(files, capsys, options, code):
     """One sentence, no traceback."""

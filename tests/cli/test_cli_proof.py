@@ -148,3 +148,15 @@ def test_the_statement_says_that_pieces_leave_a_part_of_the_domain(tmp_path, cap
     p = load(law)
     said = cpwl.certify(p, load(tmp_path / "net.json")).statement
     assert "they do not cover the domain" in said
+
+
+@pytest.mark.parametrize(("name", "text"), [("hat.csv", "x,y\n0,0\n1,1\n2,0\n"), ("law.txt", "max(x, 2*y) - 1")])
+def test_the_function_may_be_in_any_file_that_was_compiled(tmp_path, name, text):
+    """The checker sees its pieces; those of another function are refused."""
+    law, other = tmp_path / name, tmp_path / f"other_{name}"
+    law.write_text(text)
+    other.write_text(text.replace("2", "3"))
+    assert compile(law, tmp_path / "net.onnx") == 0
+    files = [str(tmp_path / "net.onnx"), str(tmp_path / "net.proof.json")]
+    assert main(["check", str(law), *files]) == 0
+    assert main(["check", str(other), *files]) == 1

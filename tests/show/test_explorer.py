@@ -206,7 +206,7 @@ def test_only_the_network_on_show_is_highlighted() -> None:
 
 def test_pairs_must_fit() -> None:
     """Different numbers of inputs are one sentence."""
-    with pytest.raises(cpwl.InputError, match="the first has 1 inputs and the second 2"):
+    with pytest.raises(cpwl.InputError, match="the first has 1 input and the second 2"):
         cpwl.report(HAT, five_pieces())
 
 

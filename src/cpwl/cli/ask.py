@@ -84,7 +84,7 @@ def ask(
     domain = box_domain(box, f.inputs)
     names = getattr(f, "names", ())
     inputs = names[: f.inputs]
-    chosen = None if output is None else _place(output, names=names[f.inputs :], option="--output")
+    chosen = None if output is None else _place(output, count=f.outputs, names=names[f.inputs :], option="--output")
     if (robust is None) != (radius is None):
         raise typer.BadParameter("--robust and --radius go together.", param_hint="'--robust'")
     at = [] if robust is None else robust.replace(",", " ").split()
@@ -113,7 +113,7 @@ def ask(
             (inside is not None, f"inside {' '.join(inside or ())}", lambda: desk.inside(box=inside)),
             (robust is not None, f"robust {robust}", lambda: desk.is_robust(at, radius)),
         )
-        place, monotone = partial(_place, names=inputs), desk.is_monotone
+        place, monotone = partial(_place, count=f.inputs, names=inputs), desk.is_monotone
         several: tuple[tuple[list[str] | None, str, Callable[[str], Any], Callable[..., Any]], ...] = (
             (lipschitz, "lipschitz", _norm, desk.lipschitz),
             (increasing, "increasing", partial(place, option="--increasing"), partial(monotone, increasing=True)),
@@ -139,13 +139,13 @@ def ask(
     )
 
 
-def _place(word: str, *, names: tuple[str, ...], option: str) -> int:
+def _place(word: str, *, count: int, names: tuple[str, ...], option: str) -> int:
     """The number of an input or output that is given by its number or by its name."""
     if word in names:
         return names.index(word)
-    if not word.isdecimal():
+    if not word.isdecimal() or int(word) >= count:
         known = f" and not one of {', '.join(names)}" if names else ""
-        raise typer.BadParameter(f"{word} is not a number from 0 on{known}.", param_hint=f"'{option}'")
+        raise typer.BadParameter(f"{word} is not a number from 0 to {count - 1}{known}.", param_hint=f"'{option}'")
     return int(word)
 
 

@@ -17,6 +17,7 @@ from typing import Annotated, Any
 
 import typer
 
+from cpwl.cli.compile import known_construction
 from cpwl.cli.shared import Code, Dtype, Minimize, Precision, file_argument, output_option
 
 _COLUMNS = ("input", "status", "code", "output", "pieces", "neurons", "depth", "construction", "statement", "seconds")
@@ -27,7 +28,9 @@ def batch(
     folder: Annotated[Path, file_argument("FOLDER", "Folder with the functions, one per file.")],
     output: Annotated[Path, output_option("OUT", "Output folder.")],
     workers: Annotated[int, typer.Option(min=1, help="Number of functions compiled at the same time.")] = 1,
-    construction: Annotated[str, typer.Option(help="Construction, as for `cpwl compile`.")] = "auto",
+    construction: Annotated[
+        str, typer.Option(callback=known_construction, help="Construction, as for `cpwl compile`.")
+    ] = "auto",
     minimize: Annotated[Minimize, typer.Option(help="Size to minimize.")] = "neurons",
     precision: Annotated[
         Precision | None, typer.Option(help="Arithmetic in which the networks will be evaluated.")

@@ -37,6 +37,7 @@ from cpwl.cli.shared import (
     check_neurons,
     check_output,
     file_argument,
+    load_any,
     load_function,
     load_network,
     output_option,
@@ -59,7 +60,8 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 
-def _known(construction: str) -> str:
+def known_construction(construction: str) -> str:
+    """The name of a construction, which is refused if there is none of that name."""
     from cpwl.compiler import CONSTRUCTIONS
 
     if construction not in CONSTRUCTIONS:
@@ -80,7 +82,9 @@ def compile(
     layout: Layout = None,
     construction: Annotated[
         str,
-        typer.Option(callback=_known, help="Construction to use; auto selects the smallest that is accurate enough."),
+        typer.Option(
+            callback=known_construction, help="Construction to use; auto selects the smallest that is accurate enough."
+        ),
     ] = "auto",
     minimize: Annotated[Minimize, typer.Option(help="Size that --construction auto minimizes.")] = "neurons",
     precision: Annotated[
@@ -159,7 +163,7 @@ def compile(
     with work() as how:
         compiled = compile_function(
             p,
-            construction=cast("ConstructionName", construction),  # `_known` has looked
+            construction=cast("ConstructionName", construction),  # its callback has looked
             minimize=minimize,
             precision=precision or (dtype if dtype == "float32" else "float64"),
             max_error=max_error,
@@ -354,14 +358,12 @@ def within_text(found: Within, neurons: int, *, explain: bool) -> str:
 
 def _sizes_text(p: CPWL, compiled: Compiled, source: Path, output: Path, seconds: float) -> str:
     table = table_of("", numbers=("layers", "width", "neurons", "nonzeros"))
-    sizes = compiled.sizes
-    numbers = (sizes.depth, sizes.width, sizes.neurons, sizes.nonzeros)
-    table.add_row(f"this network ({compiled.construction})", *map(readable_integer, numbers))
-    for name, other in compiled.alternatives.items():
+    for name, other in compiled.considered.items():
         if other.neurons is None and other.valid is None:
             continue  # --explain says why
         neurons, depth, width, nonzeros, _ = _cells(other)
-        table.add_row(f"{name}{' (wrong here)' if other.valid is False else ''}", depth, width, neurons, nonzeros)
+        title = f"this network ({name})" if name == compiled.construction else name
+        table.add_row(f"{title}{' (wrong here)' if other.valid is False else ''}", depth, width, neurons, nonzeros)
     for name, bound in compiled.bounds.items():
         limits = (bound.layers, bound.width, bound.neurons)
         table.add_row(f"bound: {_title(name)}", *map(readable_integer, limits), "-")
@@ -385,21 +387,12 @@ def _title(name: str) -> str:
 
 def explain_choice(compiled: Compiled) -> str:
     """A table of the constructions, and the reasons for lower bounds below it."""
-    from cpwl.construct.table import TABLE
-
     table = table_of("construction", numbers=("neurons", "layers", "width", "nonzeros", "predicted error"))
     reasons = []
-    for name in TABLE:
-        if name == compiled.construction:
-            sizes = compiled.sizes
-            numbers = (sizes.neurons, sizes.depth, sizes.width, sizes.nonzeros)
-            table.add_row(name, *map(readable_integer, numbers), _error(compiled.error))
-            reasons.append(f"{name} was taken: {compiled.reason}")
-        elif name in compiled.alternatives:
-            other = compiled.alternatives[name]
-            table.add_row(name, *_cells(other))
-            if other.reason:
-                reasons.append(f"{name}: {'wrong here: ' if other.valid is False else ''}{other.reason}")
+    for name, other in compiled.considered.items():
+        table.add_row(name, *_cells(other))
+        if other.reason:
+            reasons.append(f"{name}: {'wrong here: ' if other.valid is False else ''}{other.reason}")
     bounds = [
         f"at least {counted(b.neurons, 'neuron')}"
         + ("" if b.hidden_layers is None else f" with {counted(b.hidden_layers, 'hidden layer')}")
@@ -410,8 +403,6 @@ def explain_choice(compiled: Compiled) -> str:
     head = "Predicted errors are relative to the range of the function."
     if compiled.within is not None and compiled.within.proposal != "equal":
         bounds = []  # they are about networks that are equal to a function
-    if not table.rows:
-        return f"{compiled.construction} was taken: {compiled.reason}"
     return table_text(table, head, *reasons, *_against_data(compiled), *bounds)
 
 
@@ -544,15 +535,15 @@ def check(
     Exit status: 0 proved; 1 refused; 2 not decided; 3 proved in exact arithmetic, but the rounding errors of evaluating
     NET.onnx may exceed the bound.
     """
-    from cpwl.io.json import load, save
+    from cpwl.io.json import save
     from cpwl.proofs.certify import caution_of
 
     floats = None
     with tempfile.TemporaryDirectory() as folder:
         law, weights = function, network
-        if function.suffix.lower() == ".onnx":
-            law = Path(folder) / "first.json"
-            save(load_network(function), law)
+        if function.suffix.lower() != ".json":
+            law = Path(folder) / "law.json"
+            save(load_any(function), law)
         if network.suffix.lower() != ".json":
             # The checker reads JSON only: the exact values of the exported weights go to a file of their own.
             weights = Path(folder) / "network.json"
@@ -563,7 +554,7 @@ def check(
             code, found = _decided(files, max_error, box, how["executor"], folder)
     verdict = f"{found.pop('verdict')}: {found.pop('reason')}"
     if code == Code.DONE and floats is not None and "cells" not in found:
-        p: Any = load(function)
+        p: Any = load_any(function)
         found["caution"] = caution = caution_of(p, floats, max_error)
         if caution:
             code, verdict = Code.EXACTLY, f"proved in exact arithmetic only: {caution}; {verdict}"

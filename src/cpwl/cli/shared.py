@@ -241,7 +241,7 @@ def table_of(*words: str, numbers: Sequence[str], **options: Any) -> Table:
 
 
 def table_text(table: Table, *notes: str) -> str:
-    """A table and the lines below it, as they are to be printed."""
+    """A table, if it has rows, and the lines below it, as they are to be printed."""
     from rich.console import Console
 
     console = Console(file=sys.stdout, highlight=False)
@@ -253,7 +253,8 @@ def table_text(table: Table, *notes: str) -> str:
         # A table that needs more than the terminal is wide is printed in full: no number is cut off.
         least = console.measure(table, options=console.options.update_width(10_000)).minimum
         console.width = max(console.width, least)
-        console.print(table, crop=False, overflow="ignore")
+        if table.rows:
+            console.print(table, crop=False, overflow="ignore")
         for note in notes:
             console.print(note, markup=False, soft_wrap=True)
     return text.get()
@@ -298,12 +299,12 @@ def spelled(message: str, options: dict[str, str]) -> str:
     >>> names = {"max_regions": "--max-regions", "box": "--box", "weights": "--dtype"}
     >>> spelled("a larger `max_regions`, or `box=0`; or `f(x)`", names)
     'a larger `--max-regions`, or `--box 0`; or `f(x)`'
-    >>> spelled('`weights="int8"`', names)
-    '`--dtype int8`'
+    >>> spelled('`weights="int8"`; `box=(-1, 1)`', names)
+    '`--dtype int8`; `--box -1 1`'
     """
 
     def spell(found: re.Match[str]) -> str:
-        option, value = options.get(found[1]), found[2].strip().strip('"')
+        option, value = options.get(found[1]), re.sub(r"[\"(),]", "", found[2]).strip()
         if option is None or value == "False":
             return found[0]
         return f"`{option}`" if value in ("", "True") else f"`{option} {value}`"
@@ -317,7 +318,8 @@ def _report(error: BaseException, heard: Heard, options: dict[str, str]) -> Code
     if isinstance(error, _UsageError):
         context = getattr(error, "ctx", None)
         hint = f"\nTry `{context.command_path} --help`." if context is not None else ""
-        return say(f"error: {error.format_message()}{hint}", Code.USAGE)  # type: ignore[attr-defined]
+        said = error.format_message().replace(": Value error, ", ": ")  # type: ignore[attr-defined] # as Pydantic says it
+        return say(f"error: {said}{hint}", Code.USAGE)
     if isinstance(error, BrokenPipeError):
         _give_up_stdout()
         return Code.CLOSED
@@ -566,7 +568,7 @@ def load_network(path: Path) -> Network:
 
     network = load_any(path)
     if not isinstance(network, Network):
-        raise InputError(f"{path} holds a function, not a network", path=str(path))
+        raise InputError(f"{path} holds a function, not a network; `cpwl compile` makes one of it", path=str(path))
     return network
 
 

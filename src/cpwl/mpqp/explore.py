@@ -35,7 +35,7 @@ import numpy as np
 from flint import fmpq, fmpq_mat
 from numpy.typing import NDArray
 
-from cpwl.errors import InputError, LimitError
+from cpwl.errors import InputError, LimitError, counted
 from cpwl.exact.integers import primitive
 from cpwl.exact.rational import from_flint, independent, negative_direction, take
 from cpwl.executors import Placed, placed, spread
@@ -141,7 +141,8 @@ def _too_many(most: int, known: dict[tuple[int, ...], Region], wave: list[_Lead]
     """That there are more regions than are allowed, with those found so far."""
     ways = 'with `checkpoint` the same call goes on, and `cpwl.io.from_active_sets` does with `details["active_sets"]`'
     return LimitError(
-        f"the program has more than {most} regions; `max_regions` allows more. {len(known)} were found so far: {ways}",
+        f"the program has more than {most} regions; `max_regions` allows more. "
+        f"{counted(len(known), 'region')} found so far: {ways}",
         active_sets=sorted([list(tight) for tight in known] + [list(lead.active) for lead in wave]),
         regions=[known[tight] for tight in sorted(known)],
     )

@@ -13,10 +13,9 @@ from typing import Any, TypeVar
 from cpwl import bounds
 from cpwl.compiled import Compiled
 from cpwl.compiler import compile
-from cpwl.construct.table import TABLE
 from cpwl.doors import check_argument
 from cpwl.equality import Verdict, equal
-from cpwl.errors import CpwlError, CpwlWarning, InputError, LimitError
+from cpwl.errors import CpwlError, CpwlWarning, InputError, LimitError, counted
 from cpwl.function import CPWL
 from cpwl.function.answers import Report, bound_text
 from cpwl.network import Network, Sizes
@@ -94,7 +93,7 @@ def examine(
         for what in ("inputs", "outputs"):
             a, b = getattr(first, what), getattr(second, what)
             if a != b:
-                raise InputError(f"the first has {a} {what} and the second {b}: they cannot be compared")
+                raise InputError(f"the first has {counted(a, what[:-1])} and the second {b}: they cannot be compared")
     return _Look(box, prove, progress).at([first] if second is None else [first, second], names)
 
 
@@ -271,20 +270,17 @@ def costs(found: Examined) -> dict[str, Any] | None:
 def _constructions(compiled: Compiled, *, taken: bool) -> list[dict[str, Any]]:
     """The construction that `compile` takes, which is on show where nothing else is, and the others."""
     rows = []
-    for name in TABLE:
-        if name == compiled.construction:
+    for name, other in compiled.considered.items():
+        chosen, wrong = name == compiled.construction, other.valid is False
+        untested = "its rows were counted, not tested" if other.valid is None and other.neurons is not None else ""
+        about = f"wrong here: {other.reason}" if wrong else other.reason or untested
+        if chosen:
             about = f"{'selected' if taken else 'selected by compile'}: {compiled.reason}"
-            row = _row(name, about, compiled.sizes, kind="taken" if taken else "plan", taken=taken)
-            rows.append({**row, "error": compiled.error})
-        elif name in compiled.alternatives:
-            other = compiled.alternatives[name]
-            wrong = other.valid is False
-            untested = "its rows were counted, not tested" if other.valid is None and other.neurons is not None else ""
-            about = f"wrong here: {other.reason}" if wrong else other.reason or untested
-            row = _row(name, about, other.sizes, kind="wrong" if wrong else "plan")
-            if other.sizes is None and other.neurons is not None:
-                row = {**row, **_count(other.neurons), "layers": other.depth}
-            rows.append({**row, "error": other.error})
+        kind = "wrong" if wrong else "taken" if chosen and taken else "plan"
+        row = _row(name, about, other.sizes, kind=kind, taken=chosen and taken)
+        if other.sizes is None and other.neurons is not None:
+            row = {**row, **_count(other.neurons), "layers": other.depth}
+        rows.append({**row, "error": other.error})
     return rows
 
 
