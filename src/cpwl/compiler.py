@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, partial
@@ -16,57 +15,33 @@ from typing import Any, TypeAlias, get_args
 
 import numpy as np
 
-from cpwl.compiled import Alternative, Compiled, Within
+from cpwl.compilation import Compilation, Prove
+from cpwl.compiled import Compiled, Within
 from cpwl.construct.analysis import Analysis
-from cpwl.construct.lower_bounds import upper_bounds
 from cpwl.construct.plan import ConstructionName, Minimize, Options, Outside, Plan, Precision, Weights, default_error
-from cpwl.construct.plans import FORMULA, Plans
-from cpwl.construct.select import Candidate, Choice, measured_error, select
-from cpwl.construct.table import TABLE, in_range
+from cpwl.construct.plans import Plans
+from cpwl.construct.select import Candidate
 from cpwl.doors import check_argument, check_choice, check_number, check_switch, formerly, heard, within_float64
-from cpwl.equality.decide import distance, equal
-from cpwl.errors import ConstructionError, CpwlWarning, InputError, LimitError, ProofError, rare_collection
+from cpwl.equality.decide import distance
+from cpwl.errors import CpwlWarning, InputError, LimitError, ProofError, rare_collection
 from cpwl.executors import check_executor
 from cpwl.function import CPWL
 from cpwl.function.answers import Distance
 from cpwl.function.coarser import ROOM, Proposal, gaps, tolerances
-from cpwl.function.domain import Box, box_around, box_to_clip, domain_rows, is_everything
+from cpwl.function.domain import box_around, box_to_clip
 from cpwl.function.examine import examine, is_rough_table
-from cpwl.geometry.polyhedra import Polyhedron
 from cpwl.network import Network
 from cpwl.network.algorithms import clipped
 from cpwl.network.integer import INTEGER, IntegerNetwork, fixed_point, integer_network, near_integers
 from cpwl.network.network import meant, rounded, run_in, weight_bytes
 from cpwl.progress import Shown, shows_progress
 from cpwl.proofs.certify import Certificate, certify, certify_integers
-from cpwl.proposals import Task, balanced_network, searched, shorter, sources
+from cpwl.proposals import Task, balanced_network, shorter, sources
 from cpwl.training import check_torch
 
 CONSTRUCTIONS: tuple[ConstructionName, ...] = get_args(ConstructionName)
 """What `construction` may be."""
-_Prove: TypeAlias = Callable[[Network], Certificate]
 _Proposal: TypeAlias = Proposal[CPWL] | Proposal[Network]
-
-
-def _formats(p: CPWL, weights: str, inputs: str | None) -> tuple[str, ...]:
-    """Formats of inputs: the one that was asked for; else those that hold the domain, of 16 bits and then shorter ones
-    with at least 8 behind the point. None for weights that are no integers."""
-    check_choice(weights, get_args(Weights), "weights")
-    if inputs is not None:
-        fixed_point(inputs)
-        if weights not in INTEGER:
-            raise InputError('`inputs` is the format of the inputs for `weights="int16"` or `weights="int8"`')
-        return (inputs,)
-    if weights not in INTEGER:
-        return ()
-    around = box_around(p)
-    if around is None:
-        return ("Q7.8",)
-    whole = max((math.ceil(max(-low, high)) for low, high in around), default=0).bit_length()
-    if whole > 31:
-        raise LimitError("the domain does not fit into a format of 32 bits; scale the inputs")
-    most = max(15 - whole, 0)
-    return tuple(f"Q{whole}.{fraction}" for fraction in range(most, min(most, 8) - 1, -1))
 
 
 @shows_progress
@@ -228,7 +203,7 @@ class _Job:
         if self.train:
             check_torch()
 
-    def compiled(self, p: CPWL, prove: _Prove | None, among: tuple[str, ...] = ()) -> Compiled:
+    def compiled(self, p: CPWL, prove: Prove | None, among: tuple[str, ...] = ()) -> Compiled:
         """The network of a function; "auto" may be bound to some constructions."""
         limit, check = self.options.max_error, self.options.check
         with rare_collection(), within_float64():
@@ -247,9 +222,10 @@ class _Job:
                 )
             names = among if self.construction == "auto" else (self.construction,)
             every = [] if rough else [Plans(data, names)]
-            if even is not None and limit and (rough or (self.construction == "auto" and _pays(even, data))):
+            simpler = even is not None and self.construction == "auto" and even.bend_planes < data.bend_planes
+            if even is not None and limit and (rough or simpler):
                 every.append(Plans(even, names))
-            made = _Compilation(data, every, told=self.told, box=box).result(prove)
+            made = Compilation(data, every, told=self.told, box=box).result(prove)
             return replace(made, outside=self.outside)
 
     @cached_property
@@ -288,11 +264,9 @@ class _Job:
     def within(self, tolerance: list[Fraction], start: Compiled) -> Compiled:
         """The smallest network found that is within the tolerance, has a proof if one is wanted, and is smaller than
         the one to start with."""
-        task, tried = (
-            Task(start.network, [], self.train, lambda q: self._coarser(q).network),
-            list[tuple[str, int, float]](),
-        )
-        good: list[tuple[Compiled, _Proposal, list[Distance]]] = []
+        task = Task(start.network, [], self.train, lambda q: self._coarser(q).network)
+        tried: list[tuple[str, int, float]] = []
+        good: list[tuple[Compiled, _Proposal, list[Distance]]] = []  # the smallest last
         short = self.options.minimize == "bytes"
         aim = [self._aim(e) * (_FOR_WEIGHTS if short else 1) for e in tolerance]
         for source in sources(train=self.train, short=short) if max(tolerance) else ():
@@ -312,18 +286,16 @@ class _Job:
         if short:
             good = [one for one in good if weight_bytes(one[0].network) < weight_bytes(start.network)]
         for made, proposal, found in reversed(good):
-            proved = self._proved(made, proposal, tolerance) if self.certify else made
-            if proved is not None:
-                found = found if proved.network is made.network else self._gaps(proved, proposal)
-                far = max(found, key=lambda gap: gap.largest)
-                return self._told(proved, tolerance, far, proposal.name, tried)
+            done = self._proved(made, proposal, found, tolerance)
+            if done is not None:
+                return self._told(*done, tolerance, proposal.name, tried)
         if start.within is not None:
-            return self._told(start, tolerance, start.within.distance, start.within.proposal, tried)
+            return self._told(start, [start.within.distance], tolerance, start.within.proposal, tried)
         found = self._gaps(start, None)
         self._check_rounding(start, found, tolerance)
-        proved = self._proved(start, None, tolerance) or start if self.certify else start
-        found = found if proved.network is start.network else self._gaps(proved, None)
-        return self._told(proved, tolerance, max(found, key=lambda gap: gap.largest), "equal", tried)
+        done = self._proved(start, None, found, tolerance)
+        assert done is not None
+        return self._told(*done, tolerance, "equal", tried)
 
     def _check_rounding(self, equal: Compiled, found: list[Distance], tolerance: list[Fraction]) -> None:
         """Refuse a tolerance that only exact arithmetic keeps to."""
@@ -361,27 +333,33 @@ class _Job:
         many = self.construction == "auto" and q.num_pieces > _FEW and self.p.dim > 1
         return self.compiled(q, None, _FOR_GRIDS if many else ())
 
-    def _proved(self, made: Compiled, proposal: _Proposal | None, tolerance: list[Fraction]) -> Compiled | None:
-        """The network with its proof, or that of another construction that has one; None if there is none."""
+    def _proved(
+        self, made: Compiled, proposal: _Proposal | None, found: list[Distance], tolerance: list[Fraction]
+    ) -> tuple[Compiled, list[Distance]] | None:
+        """The network with its proof, if one is wanted, or that of another construction, and how far it is off.
+
+        None if a proposal has no proof; without a proposal it is the function itself that is compiled.
+        """
+        if not self.certify:
+            return made, found
         q = self.p if proposal is None else proposal.made
-        most = max(tolerance)
-        prove: _Prove = self.prove
+        prove: Prove = self.prove
         if isinstance(q, Network):
-            prove = partial(self.prove_near, tolerance=most)
+            prove = partial(self.prove_near, tolerance=max(tolerance))
         elif proposal is not None:
-            prove = partial(self.prove, near=q, tolerance=most)
+            prove = partial(self.prove, near=q, tolerance=max(tolerance))
         try:
             proof = prove(made.network)
             if not proof.proved and isinstance(q, CPWL):
                 made = self.compiled(q, prove)
-                proof = made.certificate or proof
-                if proposal is not None and _share(made, self._gaps(made, proposal), tolerance)[0] > 1:
+                proof, found = made.certificate or proof, self._gaps(made, proposal)
+                if proposal is not None and _share(made, found, tolerance)[0] > 1:
                     return None  # another construction, whose weights are rounded otherwise
         except (ProofError, LimitError):
             if proposal is None:
                 raise
             return None
-        return replace(made, certificate=proof) if proof.proved or proposal is None else None
+        return (replace(made, certificate=proof), found) if proof.proved or proposal is None else None
 
     def prove_near(self, network: Network, tolerance: Fraction) -> Certificate:
         """The proof that a network, its weights as they will be, is within a tolerance."""
@@ -470,12 +448,18 @@ class _Job:
             allowed = [e + Fraction(more) for e in allowed]
         name = f"{self.weights} weights of {start.construction if start.within is None else start.within.proposal}"
         made = replace(start, network=network, sizes=network.sizes, certificate=proof, measured=None)
-        return self._told(made, allowed, far, name, []), off
+        return self._told(made, every, allowed, name, []), off
 
     def _told(
-        self, made: Compiled, tolerance: list[Fraction], far: Distance, name: str, tried: list[tuple[str, int, float]]
+        self,
+        made: Compiled,
+        found: Sequence[Distance],
+        tolerance: list[Fraction],
+        name: str,
+        tried: list[tuple[str, int, float]],
     ) -> Compiled:
         """The result, with how near it is."""
+        far = max(found, key=lambda gap: gap.largest)
         return replace(made, within=Within(tuple(tolerance), far, name, self.equal.sizes.neurons, tuple(tried)))
 
 
@@ -485,238 +469,39 @@ def _share(made: Compiled, found: list[Distance], tolerance: list[Fraction]) -> 
     return max((((gap.largest + more) / e, gap.point) for gap, e in gaps), key=lambda pair: pair[0])
 
 
-def _pays(even: Analysis, data: Analysis) -> bool:
-    """Whether a table with its rounding undone is to be compiled beside the data: it bends on fewer hyperplanes."""
-    return even.bend_planes < data.bend_planes
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Built:
-    """A network of a candidate, how far it was seen to be off, and its proof if there was to be one."""
-
-    plans: Plans
-    candidate: Candidate
-    network: Network
-    measured: float | None
-    proof: Certificate | None
-
-    @property
-    def name(self) -> str:
-        return self.candidate.plan.construction
-
-
-class _Compilation:
-    """Selects and builds the best of all plans: for a function, and for the same with its rounding undone."""
-
-    def __init__(self, data: Analysis, every: list[Plans], *, told: bool, box: Box | None) -> None:
-        self.data, self.every, self.told, self.box = data, every, told, box
-        self.options, self.auto = data.options, every[0].auto
-
-    def result(self, prove: _Prove | None) -> Compiled:
-        """The first network, in the order of the choice, that is as it should be; else the one with fewest failures."""
-        choice, tried = self._attempt(prove)
-        if tried[-1].plans is not self.every[0] and any(self._failures(tried[-1])):
-            self.every[0].skipped.clear()  # the data as it is, alone
-            del self.every[1]
-            choice, tried = self._attempt(prove)
-        best = min(tried, key=self._failures)  # the first of those with the fewest
-        self._warn(choice, best)
-        return self._compiled(choice, best, [built.name for built in tried])
-
-    def _attempt(self, prove: _Prove | None) -> tuple[Choice, list[_Built]]:
-        self._complete()
-        choice = self._choice()
-        if self.auto and self.options.effort > 0 and self._plan_searched(choice.best):
-            choice = self._choice()
-        return choice, self._tried(choice, prove)
-
-    def _complete(self) -> None:
-        """Plan the function with its rounding undone first: its network rules out much of the data as it is.
-
-        A table on the same triangles with fewer lines is compared by the construction that is the smallest for it. If
-        that takes more for the data as it is, the other constructions are not planned for that: each would take longer.
-        """
-        *plain, last = self.every
-        last.complete({})
-        what = self.options.minimize
-        for own in plain:
-            known = {f"{name} with its rounding undone": other for name, other in last.planned.items()}
-            best = select(last.planned.values(), what, self.options.max_error) if last.planned else None
-            name = best.best.plan.construction if best is not None and best.accurate else ""
-            if name in TABLE and last.analysis.function.mesh is not None:
-                own.plan(name)
-                size = getattr(last.planned[name].sizes, what)
-                if name in own.refused or size < getattr(own.planned[name].sizes, what):
-                    reason = f"not planned: with the rounding undone {name} has {size:,} {what}, and fewer than without"
-                    own.skipped |= {other: reason for other in own.names if other not in own.planned}
-                    continue
-            own.complete(known)
-
-    def _choice(self) -> Choice:
-        planned = [candidate for own in self.every for candidate in own.planned.values()]
-        if not planned:
-            reasons = "".join(f"\n  {name}: {_line(error)}" for name, error in self.every[0].refused.items())
-            raise ConstructionError(f"no construction applies to this function:{reasons}")
-        return select(planned, self.options.minimize, self.options.max_error)
-
-    def _plans_of(self, candidate: Candidate) -> Plans:
-        return next(own for own in self.every if any(candidate is other for other in own.planned.values()))
-
-    def _plan_searched(self, best: Candidate) -> bool:
-        """Plans what a search leaves of the smallest network, and proves it equal; whether there is less."""
-        own = self._plans_of(best)
-        own.tell("searching for fewer neurons")
-        with in_range():
-            network, domain = best.plan.build(), None
-            exact = own.analysis.exact.function
-            if not is_everything(exact):
-                with suppress(InputError):  # else it is to be equal everywhere
-                    rows = domain_rows(exact)
-                    domain = Polyhedron.from_rows(rows[:, :-1], rows[:, -1])
-            try:
-                found = searched(network, domain, self.options.effort)
-            except LimitError:  # its regions are too many, or their corners
-                return False
-            if found is network or not equal(network, found, domain=domain).equal:
-                return False
-            plan = Plan.of(_SEARCH, found, own.analysis.sample.points)
-            own.planned[_SEARCH] = Candidate.of(plan, own.analysis)
-        return True
-
-    def _tried(self, choice: Choice, prove: _Prove | None) -> list[_Built]:
-        """Networks in the order of the choice up to the first that is as it should be; at worst all there can be."""
-        tried: list[_Built] = []
-        for own, candidate in self._candidates(choice):
-            with in_range():
-                network = candidate.plan.build()
-                network = network if self.box is None else clipped(network, *self.box)
-            measured = measured_error(network, self.data)
-            tried.append(_Built(own, candidate, network, measured, None if prove is None else prove(network)))
-            unproved, off = self._failures(tried[-1])
-            if own is not self.every[0] or (not unproved and (not off or not choice.accurate)):
-                break  # where none is predicted to be near enough, it is said how far the most accurate is off
-        return tried
-
-    def _candidates(self, choice: Choice) -> Iterator[tuple[Plans, Candidate]]:
-        """What was planned, the best first; then what need not have been."""
-        for candidate in choice.candidates:
-            yield self._plans_of(candidate), candidate
-        own = self.every[0]
-        for name in list(own.skipped):
-            own.tell(f"planning {name}")
-            own.plan(name)
-            if name in own.planned:
-                yield own, own.planned[name]
-
-    def _failures(self, built: _Built) -> tuple[int, int]:
-        """Whether it has no proof although one was wanted, and whether it is off by more than is allowed."""
-        return int(built.proof is not None and not built.proof.proved), int(self._is_off(built))
-
-    def _is_off(self, built: _Built) -> bool:
-        if built.measured is None or built.measured <= self.options.max_error:
-            return False
-        # What every function is off the data is no reason to take a larger one, unless that is asked for.
-        return self.told or built.measured > _NEAR * self.data.unavoidable
-
-    def _warn(self, choice: Choice, best: _Built) -> None:
-        """Says how far the result is off, if that is more than it may be: as predicted, or as measured."""
-        # The tolerance of the data, where it allows more than is usual, hides nothing.
-        most = self.options.max_error if self.told else default_error(self.options.precision)
-        limit = f"{most:.3g} of the range in {self.options.precision}"
-        advice = 'precision="float64"' if self.options.precision == "float32" else "exact arithmetic"
-        if not choice.accurate and (self.auto or self.told):
-            none = f"no construction has a predicted error within {limit}; the most accurate, {best.name},"
-            said, aim = (none, "") if self.auto else (best.name, f", more than {limit}")
-            allow = f"use {advice}, or allow it with max_error={_upwards(best.candidate.error)}"
-            text = f"{said} has a predicted error of {best.candidate.error:.1g}{aim} ({allow})"
-        elif choice.accurate and best.measured is not None and best.measured > most:
-            text = f"the measured error of {best.name} against the data is {best.measured:.1g}, more than {limit}"
-            if not self.told and (least := self.data.unavoidable):
-                if best.measured <= min(least, self.data.function.tol):
-                    return  # as near as any continuous function is, and within the tolerance of the data
-                text += f"; overlapping pieces disagree: every continuous function has an error of at least {least:.1g}"
-        else:
-            return
-        warnings.warn(text, CpwlWarning, stacklevel=5)
-
-    def _compiled(self, choice: Choice, best: _Built, tried: list[str]) -> Compiled:
-        own, analysis = best.plans, best.plans.analysis
-        orders = analysis.orders if analysis.knows_orders else ()
-        counts = upper_bounds(analysis.function, analysis.row_sizes if orders else None)
-        others = {name: Alternative(None, None, None, reason) for name, reason in own.skipped.items()}
-        for name, error in own.refused.items():
-            wrong = False if name == "paper" and isinstance(error, ConstructionError) else None
-            others[name] = Alternative(None, None, wrong, _line(error))
-        for name, other in own.planned.items():
-            if name != best.name:
-                sizes, reason = other.sizes, self._near_miss(other, best)
-                others[name] = Alternative(sizes.neurons, sizes.depth, True, reason, sizes, other.error)
-        if "algorithm1" in counts and ("paper" not in others or others["paper"].valid is None) and best.name != "paper":
-            others["paper"] = Alternative(counts["algorithm1"].neurons, counts["algorithm1"].layers, None)
-        return Compiled(
-            best.network,
-            best.name,
-            best.network.sizes,
-            counts,
-            {name: others[name] for name in (*TABLE, FORMULA, _SEARCH) if name in others},
-            best.proof,
-            sum(order.solves for order in orders) + sum(other.plan.solves for other in own.planned.values()),
-            sum(other.plan.splits for other in own.planned.values()),
-            best.candidate.error,
-            self._reason(choice, best, tried),
-            analysis.kept(),
-            best.measured,
-        )
-
-    def _near_miss(self, other: Candidate, best: _Built) -> str:
-        """What a smaller network would cost in accuracy, if that is all that speaks against it; else nothing."""
-        most, what = self.options.max_error, self.options.minimize
-        smaller = getattr(other.sizes, what) < getattr(best.candidate.sizes, what)
-        if not (most < other.error < np.inf and most and smaller):
-            return ""
-        size = f"{other.sizes.neurons:,} neurons" if what == "neurons" else f"{what} {getattr(other.sizes, what):,}"
-        return f"{size}, error {other.error:.1g}; allow it with max_error={_upwards(other.error)}"
-
-    def _reason(self, choice: Choice, best: _Built, tried: list[str]) -> str:
-        """Why it was taken; and where no network was proved, which ones were tried."""
-        reason = choice.reason if self.auto else "asked for"
-        if best.proof is not None and not best.proof.proved:
-            reason += f"; no proof was found (tried {', '.join(tried)})"
-        elif self.auto and best.candidate is not choice.best:
-            reason += f", among those {'with a proof' if best.proof else 'near enough to the data'}"
-        even = best.plans.analysis.function is not self.data.function
-        return f"{reason}, with the rounding of its numbers undone" if even else reason
-
-
-def _line(error: Exception) -> str:
-    return str(error).splitlines()[0]
-
-
-def _upwards(error: float) -> str:
-    """A number of two digits that is not less.
-
-    >>> _upwards(1.401e-9), _upwards(2e-9)
-    ('1.5e-09', '2e-09')
-    """
-    text = f"{error:.2g}"
-    digit = 10.0 ** (int(f"{error:e}".split("e")[1]) - 1)
-    return text if float(text) >= error else f"{float(text) + digit:.2g}"
-
-
 _FOR_GAPS = Fraction(3, 4)  # of the tolerance, at least; the rest is for rounding, which coarser networks have less of
 _FOR_WEIGHTS = Fraction(7, 8)  # of the tolerance; the rest is for shorter weights
 _FOR_NETWORKS = (_FOR_WEIGHTS, Fraction(1, 2), Fraction(1, 4))  # for weights of one type
 _SHORT = (*INTEGER, "float16")  # types in which a network is not what it was
 _FEW = 40  # pieces of a coarser function: beyond, only what suits tables is planned
 _FOR_GRIDS = ("gates", "columns")
-_NEAR = 10.0  # times what is unavoidable: of that order, and the data does not say more
-_SEARCH = "search"
 
 
 def _rounding(made: Compiled) -> Fraction:
     """How far an evaluation in the precision asked for is predicted to be off, in units of the outputs."""
     assert made.analysis is not None
     return Fraction(min(made.error * made.analysis.sample.range, sys.float_info.max))
+
+
+def _formats(p: CPWL, weights: str, inputs: str | None) -> tuple[str, ...]:
+    """Formats of inputs: the one that was asked for; else those that hold the domain, of 16 bits and then shorter ones
+    with at least 8 behind the point. None for weights that are no integers."""
+    check_choice(weights, get_args(Weights), "weights")
+    if inputs is not None:
+        fixed_point(inputs)
+        if weights not in INTEGER:
+            raise InputError('`inputs` is the format of the inputs for `weights="int16"` or `weights="int8"`')
+        return (inputs,)
+    if weights not in INTEGER:
+        return ()
+    around = box_around(p)
+    if around is None:
+        return ("Q7.8",)
+    whole = max((math.ceil(max(-low, high)) for low, high in around), default=0).bit_length()
+    if whole > 31:
+        raise LimitError("the domain does not fit into a format of 32 bits; scale the inputs")
+    most = max(15 - whole, 0)
+    return tuple(f"Q{whole}.{fraction}" for fraction in range(most, min(most, 8) - 1, -1))
 
 
 def _options(

@@ -121,7 +121,7 @@ def test_a_wrong_result_of_the_search_is_not_taken(monkeypatch):
     best = compile(p).network
     *layers, (weight, bias) = best.exact
     wrong = Network([*layers, (weight, bias + Fraction(1, 10**12))])
-    monkeypatch.setattr("cpwl.compiler.searched", lambda *_: wrong)
+    monkeypatch.setattr("cpwl.compilation.searched", lambda *_: wrong)
     assert compile(p, effort=1.0).construction == "gates"
 
 

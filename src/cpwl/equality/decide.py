@@ -404,7 +404,9 @@ class _Work:
         if self.checkpoint is None:
             return how(minus, self.domain, zero)
         size = cells_at_once(minus)
-        with Journal(self.checkpoint, searched(minus, self.domain), question="equal", size=size) as journal:
+        with Journal(
+            self.checkpoint, searched(minus, self.domain), keeps=(Compared, Apart), question="equal", size=size
+        ) as journal:
             return how(minus, self.domain, zero, journal=journal)
 
     def _mixed(self, p: CPWL, network: Network, most: int | None, seen: Apart | None) -> tuple[Compared, str]:

@@ -7,7 +7,6 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from typing import Any
 
 import numpy as np
 from flint import fmpz_mat
@@ -30,7 +29,7 @@ from cpwl.passes.simplify import drop_unused, merge_proportional, rebuilt
 from cpwl.progress import Progress
 from cpwl.regions.pieces import Pieces, pieces_of_subdivision, pieces_of_walk
 from cpwl.regions.subdivide.subdivide import Subdivision, TooMany, essential_dimension, subdivide
-from cpwl.regions.tiles import Errand, Journal, Part, stream
+from cpwl.regions.tiles import Errand, Journal, stream
 from cpwl.regions.walk.walk import walk
 
 # The difference of two networks as one network, exactly, with what they have in common shared.
@@ -259,7 +258,7 @@ def _compare_in_tiles(
 ) -> Compared:
     """The same for more cells than memory holds, tile by tile; a difference that was seen is worth keeping."""
     regions, apart = 0, None
-    errand: Errand[Compared] = Errand(partial(_compare_tile, target=target), _noted, _recalled)
+    errand: Errand[Compared] = Errand(partial(_compare_tile, target=target))
     size = cells_at_once(network)
     tiles = stream(network, domain, errand, size=size, executor=executor, journal=journal, progress=progress)
     for _, found in tiles:
@@ -345,24 +344,6 @@ def _kept(
     np.add.at(most, np.searchsorted(some, row[up]), data[up] * top[up])
     kept[some[most <= 0]] = False
     return kept, most[most > 0]
-
-
-def _noted(_: Part, found: Compared) -> dict[str, Any]:
-    """What was found on a tile as it is kept in a journal: rationals as "p/q"."""
-    if found.apart is None:
-        return {"regions": found.regions, "complete": found.complete}
-    point, size = found.apart.point, found.apart.size
-    apart = {"point": [str(v) for v in point], "size": None if size == math.inf else str(size)}
-    return {"regions": found.regions, "complete": found.complete, "apart": apart}
-
-
-def _recalled(_: Part, noted: Any) -> Compared:
-    apart = None
-    if "apart" in noted:
-        point = np.array([Fraction(v) for v in noted["apart"]["point"]], dtype=object)
-        size = noted["apart"]["size"]
-        apart = Apart(point, math.inf if size is None else Fraction(size))
-    return Compared(int(noted["regions"]), apart, bool(noted["complete"]))
 
 
 def _are_all(made: Subdivision, found: Pieces, domain: Polyhedron | None) -> bool:

@@ -85,14 +85,14 @@ class Region:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Lead:
+class Lead:
     """An active set with a region that is to be opened, and the frame at which it was found."""
 
     active: tuple[int, ...]
     frame: _Frame | None = None
 
 
-_Opened: TypeAlias = tuple[Region, dict[tuple[int, ...], _Lead]]  # a region, and what leads to those beyond its facets
+_Opened: TypeAlias = tuple[Region, dict[tuple[int, ...], Lead]]  # a region, and what leads to those beyond its facets
 
 
 def explore(
@@ -117,7 +117,7 @@ def explore(
         message = f"`Q` is not positive definite: v'Qv <= 0 for v = ({shown}), so that the optimiser may not be unique"
         raise InputError(f"{message}. Add a small multiple of the identity to `Q`", direction=direction)
     alone = _Solver(program)
-    leads = [_Lead(active) for active in dict.fromkeys(tuple(sorted(map(int, seed))) for seed in seeds)]
+    leads = [Lead(active) for active in dict.fromkeys(tuple(sorted(map(int, seed))) for seed in seeds)]
     known: dict[tuple[int, ...], Region] = {}
     with placed(program, executor) as place:
         while True:
@@ -134,10 +134,10 @@ def explore(
             frame = (_start(program), np.zeros(program.inputs, dtype=object))
             active = alone.active_at(frame)
             assert not isinstance(active, Edge)
-            leads = [_Lead(tuple(active), frame)]
+            leads = [Lead(tuple(active), frame)]
 
 
-def _too_many(most: int, known: dict[tuple[int, ...], Region], wave: list[_Lead]) -> LimitError:
+def _too_many(most: int, known: dict[tuple[int, ...], Region], wave: list[Lead]) -> LimitError:
     """That there are more regions than are allowed, with those found so far."""
     ways = 'with `checkpoint` the same call goes on, and `cpwl.io.from_active_sets` does with `details["active_sets"]`'
     return LimitError(
@@ -148,9 +148,9 @@ def _too_many(most: int, known: dict[tuple[int, ...], Region], wave: list[_Lead]
     )
 
 
-def _next_wave(opened: Iterable[list[_Opened]], known: dict[tuple[int, ...], Region]) -> list[_Lead]:
+def _next_wave(opened: Iterable[list[_Opened]], known: dict[tuple[int, ...], Region]) -> list[Lead]:
     """Takes all regions of a wave, and gives those beyond their facets that are new."""
-    leads: dict[tuple[int, ...], _Lead] = {}
+    leads: dict[tuple[int, ...], Lead] = {}
     for regions in opened:
         for region, beyond in regions:
             known[region.tight] = region
@@ -159,7 +159,7 @@ def _next_wave(opened: Iterable[list[_Opened]], known: dict[tuple[int, ...], Reg
 
 
 def _opened_in_turn(
-    wave: list[_Lead],
+    wave: list[Lead],
     name: tuple[int, ...],
     known: dict[tuple[int, ...], Region],
     alone: _Solver,
@@ -175,54 +175,15 @@ def _opened_in_turn(
         map(alone.opened, todo) if executor is None else spread(_opened, place, todo, executor, prepare=_Solver)
     )
     for k, noted in enumerate(old):
-        found = next(fresh) if noted is None else [_recalled(one) for one in noted["regions"]]
+        found = next(fresh) if noted is None else noted["regions"]
         if journal is not None and noted is None:
-            journal.add((*name, k), regions=[_noted(region, beyond, known) for region, beyond in found])
+            new = [(one, {tight: lead for tight, lead in leads.items() if tight not in known}) for one, leads in found]
+            journal.add((*name, k), regions=new)
         yield found
 
 
-def _opened(solver: _Solver, leads: list[_Lead]) -> list[_Opened]:
+def _opened(solver: _Solver, leads: list[Lead]) -> list[_Opened]:
     return solver.opened(leads)
-
-
-# Regions in a journal: whole numbers in hexadecimal, which has no limit on digits.
-
-
-def _noted(r: Region, beyond: dict[tuple[int, ...], _Lead], known: dict[tuple[int, ...], Region]) -> Any:
-    """A region, and leads to others that are not known yet."""
-    there = [{"y": e.y, "z": e.z} if isinstance(e, Edge) else e for e in r.beyond]
-    leads = [(tight, lead.active, *(lead.frame or ())) for tight, lead in beyond.items() if tight not in known]
-    return _written([r.tight, r.independent, r.law, r.rows, r.inner, there, leads])
-
-
-def _recalled(noted: Any) -> _Opened:
-    tight, independent, law, rows, inner, there, leads = _read(noted)
-    beyond = tuple(Edge(**one) if isinstance(one, dict) else tuple(map(tuple, one)) for one in there)
-    law, rows, inner = (np.array(table, dtype=object) for table in (law, rows, inner))
-    region = Region(tuple(tight), tuple(independent), law, rows.reshape(-1, len(inner) + 1), inner, beyond)
-    found = {}
-    for key, active, place, way in leads:
-        found[tuple(key)] = _Lead(tuple(active), (np.array(place, dtype=object), np.array(way, dtype=object)))
-    return region, found
-
-
-def _written(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {str(key): _written(one) for key, one in value.items()}
-    if isinstance(value, (list, tuple, np.ndarray)):
-        return [_written(one) for one in value]
-    if isinstance(value, Fraction):
-        return f"{value.numerator:x}/{value.denominator:x}"
-    return f"{int(value):x}"
-
-
-def _read(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key if key in ("y", "z") else int(key): _read(one) for key, one in value.items()}
-    if isinstance(value, list):
-        return [_read(one) for one in value]
-    above, _, below = value.partition("/")
-    return Fraction(int(above, 16), int(below, 16)) if below else int(above, 16)
 
 
 class _Solver:
@@ -249,7 +210,7 @@ class _Solver:
 
     # One region: its facets, and what is beyond them.
 
-    def opened(self, leads: list[_Lead]) -> list[_Opened]:
+    def opened(self, leads: list[Lead]) -> list[_Opened]:
         """The regions of some leads, those without interior left out, each with the leads beyond its facets."""
         met: dict[frozenset[int], tuple[CriticalRegion, NDArray[np.object_]]] = {}
         for lead in leads:
@@ -281,7 +242,7 @@ class _Solver:
     def _surrounded(self, region: CriticalRegion, inner: NDArray[np.object_], rows: _Rows, places: _Rows) -> _Opened:
         """A region with what is beyond each facet."""
         beyond: list[Edge | tuple[tuple[int, ...], ...]] = []
-        leads: dict[tuple[int, ...], _Lead] = {}
+        leads: dict[tuple[int, ...], Lead] = {}
         on_facet = _values(rows, places) == 0
         for f in range(len(rows)):
             there = self._cover(region, rows, f, places[on_facet[f]])
@@ -291,7 +252,7 @@ class _Solver:
             names = tuple(tuple(sorted(other.tight)) for other, _ in there)
             beyond.append(names)
             for tight, (other, place) in zip(names, there, strict=True):
-                leads.setdefault(tight, _Lead(other.independent, (place, rows[f, :-1])))
+                leads.setdefault(tight, Lead(other.independent, (place, rows[f, :-1])))
         law = np.array([integer_law(region.law, j) for j in range(self.program.moves)], dtype=object)
         key = tuple(sorted(region.tight))
         return Region(key, region.independent, law, rows, inner, tuple(beyond)), leads

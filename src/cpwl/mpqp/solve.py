@@ -23,7 +23,7 @@ from cpwl.function.make import polyhedra_from_integers
 from cpwl.function.parts import Known, Laws, Parts
 from cpwl.geometry.linear_program import LinearProgram
 from cpwl.geometry.polyhedra import Polyhedron
-from cpwl.mpqp.explore import Edge, Region, corners, explore
+from cpwl.mpqp.explore import Edge, Lead, Region, corners, explore
 from cpwl.mpqp.program import Program, beside, conic_basis, critical_region, half_spaces, integer_law
 from cpwl.progress import Shown, shows_progress
 from cpwl.regions.tiles import Journal
@@ -100,7 +100,7 @@ def solve_mpqp(
     if checkpoint is None:
         return _solved(made, outputs, options)
     check_path(checkpoint, "solve_mpqp")
-    with Journal(checkpoint, json.dumps(made.document()), question="solve_mpqp") as journal:
+    with Journal(checkpoint, json.dumps(made.document()), keeps=(Region, Edge, Lead), question="solve_mpqp") as journal:
         law = _solved(made, outputs, {**options, "journal": journal})
         journal.finish()
     return law

@@ -252,7 +252,7 @@ def _parts(
     with ExitStack() as stack:
         journal = None
         if checkpoint is not None:
-            question = {"question": "parts", "size": size, "exact": exactly}
+            question: dict[str, Any] = {"question": "parts", "size": size, "exact": exactly}
             journal = stack.enter_context(Journal(checkpoint, searched(network, domain), **question))
             errand = replace(errand, note=partial(_save, journal.folder), recall=partial(_load, journal.folder))
         tiles = stream(network, domain, errand, size=size, executor=executor, journal=journal, progress=progress)

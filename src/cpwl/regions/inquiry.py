@@ -54,9 +54,6 @@ class Question(Generic[_T]):
 
     function: Callable[..., _T]
     arguments: tuple[Any, ...]
-    note: Callable[[_T], Any] | None = None
-    recall: Callable[[Any], _T] | None = None
-    """How an answer is written into a journal and read back, where that can be done."""
 
     def __call__(self, about: Asked) -> _T:
         return self.function(about, *self.arguments)
@@ -79,7 +76,7 @@ class Limits:
         last = self.max_regions is not None and self.max_regions < most
         return min(most, self.max_regions or most), last or len(portion.name) == _DEEPEST
 
-    def halves(self, portion: Part) -> More:
+    def halves(self, portion: Part, _: int = 0) -> More:
         halves = _halves(portion.body, self.network.inputs, len(portion.name), self.overlap)
         return More([Part((*portion.name, k), halves[k]) for k in (1, 0)])
 
@@ -90,12 +87,9 @@ def _attempt(limits: Limits, portion: Part) -> Any:
     try:
         made = subdivide(limits.network, portion.body, most=most, strict=True)
     except TooMany:
-        return _NOTHING if last else limits.halves(portion)
+        return None if last else limits.halves(portion)
     pieces = pieces_of_subdivision(made, True, spans=True)[0]
     return len(pieces), limits.question(_asked(pieces))
-
-
-_NOTHING = "nothing"
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +119,7 @@ class Portions(Generic[_T]):
         journal: Journal | None,
     ) -> None:
         self.limits, self.domain, self.executor, self.progress = limits, domain, executor, progress
-        self.notes = None if journal is None else Notes(journal, self._noted, self._recalled)
+        self.notes = None if journal is None else Notes(journal, limits.halves)
         self.seen, self.complete = 0, True
 
     @property
@@ -146,28 +140,13 @@ class Portions(Generic[_T]):
         for _, outcome in through_parts(_attempt, self.limits, Part((), self.domain), self.executor, self.notes):
             if isinstance(outcome, More):
                 continue
-            if outcome == _NOTHING or (most is not None and self.seen + outcome[0] > most):
+            if outcome is None or (most is not None and self.seen + outcome[0] > most):
                 self.complete = False
                 return
             self.seen += outcome[0]
             if self.progress is not None:
                 self.progress(self.seen, most or self.seen, "regions")
             yield outcome[1]
-
-    def _noted(self, _: Part, outcome: Any) -> dict[str, Any] | None:
-        if outcome == _NOTHING:
-            return None
-        if isinstance(outcome, More):
-            return {"split": len(outcome.items)}
-        assert self.limits.question.note is not None
-        return {"regions": outcome[0], "done": self.limits.question.note(outcome[1])}
-
-    def _recalled(self, portion: Part, noted: dict[str, Any]) -> Any:
-        """What an earlier search has found on a portion."""
-        if "split" in noted:
-            return self.limits.halves(portion)
-        assert self.limits.question.recall is not None
-        return int(noted["regions"]), self.limits.question.recall(noted["done"])
 
     def _at_once(self) -> Asked:
         """Many inputs: regions are walked through, and held, up to the limit."""
@@ -431,11 +410,12 @@ class Inquiry:
     def _extremes(self, output: int | str | None, senses: tuple[int, ...]) -> list[Extremum]:
         """The largest value, with a sense of -1 the least; one search for all."""
         j = one_output(self.subject, output)
-        question = Question(_extremes, (j, senses), _noted, _recalled)
+        question = Question(_extremes, (j, senses))
         if self.checkpoint is None or isinstance(self.subject, CPWL):
             found, complete = self._fold(question, partial(_better, senses), _are_unbounded)
         else:
-            asked = {"question": "extremes", "output": j, "senses": list(senses), "at_once": self.at_once}
+            asked: dict[str, Any] = {"question": "extremes", "output": j, "senses": list(senses)}
+            asked |= {"at_once": self.at_once, "keeps": (Extremum,)}
             with Journal(self.checkpoint, searched(self.subject, self.domain), **asked) as journal:
                 found, complete = self._fold(question, partial(_better, senses), _are_unbounded, journal)
                 if complete:
@@ -515,29 +495,3 @@ def _inside(about: Asked, target: Polyhedron | None) -> Answer:
 
 def _integral(about: Asked, j: int) -> tuple[Fraction, Fraction]:
     return integral_of(about.bodies, about.laws[:, j])
-
-
-def _noted(found: list[Extremum]) -> list[dict[str, Any]]:
-    """Extremes as they are kept in a journal: rationals as "p/q"."""
-    return [
-        {
-            "value": None if each.ray is not None else str(each.value),
-            "sign": 1 if each.value > 0 else -1,
-            "point": [str(v) for v in each.point],
-            "ray": None if each.ray is None else [str(v) for v in each.ray],
-            "piece": each.piece,
-        }
-        for each in found
-    ]
-
-
-def _recalled(noted: list[dict[str, Any]]) -> list[Extremum]:
-    return [
-        Extremum(
-            each["sign"] * math.inf if each["value"] is None else Fraction(each["value"]),
-            np.array([Fraction(v) for v in each["point"]], dtype=object),
-            None if each["ray"] is None else np.array([Fraction(v) for v in each["ray"]], dtype=object),
-            int(each["piece"]),
-        )
-        for each in noted
-    ]

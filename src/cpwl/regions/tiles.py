@@ -9,7 +9,8 @@ import secrets
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
+from fractions import Fraction
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -41,14 +42,17 @@ class Journal:
     to its end says ``"complete":true``: without it, what the folder holds is a part. A last line that was cut off when
     the process was killed is dropped, and that tile is done again.
 
-    What is noted is believed, and not computed again. So every line has a seal: a keyed hash (HMAC) of the line and of
+    What is noted is believed, and not computed again: rationals, arrays, tuples, and records of the classes that the
+    journal `keeps`. So every line has a seal: a keyed hash (HMAC) of the line and of
     the seal before it, with a key that only this user has. A line that somebody else wrote, changed, moved or took from
     another journal does not have the right one, and the journal is refused.
     """
 
-    def __init__(self, folder: str | os.PathLike[str], about: str, **question: Any):
-        self.folder = Path(folder)
-        head = {"format": "cpwl-journal", "version": 2, **question, "input": sha256(about.encode()).hexdigest()}
+    def __init__(
+        self, folder: str | os.PathLike[str], about: str, *, keeps: tuple[type, ...] = (), **question: Any
+    ) -> None:
+        self.folder, self._kinds = Path(folder), {kind.__name__: kind for kind in keeps}
+        head = {"format": "cpwl-journal", "version": 3, **question, "input": sha256(about.encode()).hexdigest()}
         self._known: dict[tuple[int, ...], dict[str, Any]] = {}
         self.complete = False
         self._key, self._seal = _key(), ""
@@ -80,7 +84,7 @@ class Journal:
     def add(self, name: tuple[int, ...], **found: Any) -> None:
         """Notes what was found on a tile, on the disk when this returns."""
         self._known[name] = found
-        self._write({"tile": list(name), **found})
+        self._write({"tile": list(name), **{key: _plain(value) for key, value in found.items()}})
 
     def finish(self) -> None:
         """Notes that there is nothing left to search."""
@@ -144,7 +148,52 @@ class Journal:
             if not isinstance(seal, str) or not hmac.compare_digest(seal.encode(), self._seal.encode()):
                 message = f"`{self.folder / _NAME}` was changed, or written by somebody else: line {number} has no seal"
                 raise InputError(f"{message} of yours; use another folder, or name their key in {_KEY_FILE}")
-        self._known, self.complete = known, complete
+        self._known = {tile: {k: self._value(v) for k, v in line.items()} for tile, line in known.items()}
+        self.complete = complete
+
+    def _value(self, plain: Any) -> Any:
+        """What `_plain` was given."""
+        if isinstance(plain, list):
+            return [self._value(part) for part in plain]
+        if not isinstance(plain, dict):
+            return plain
+        ((kind, held),) = plain.items()
+        if kind == "number":
+            above, _, below = held.partition("/")
+            return Fraction(int(above, 16), int(below, 16)) if below else int(above, 16)
+        parts = self._value(held)
+        if kind == "array":
+            array = np.empty(len(parts[1]), dtype=object)
+            array[:] = parts[1]
+            return array.reshape(parts[0])
+        made: Any = {"tuple": tuple, "map": dict}.get(kind)
+        return self._kinds[kind](*parts) if made is None else made(parts)
+
+
+def _plain(value: Any) -> Any:
+    """A value for JSON that says what it is; long numbers in hexadecimal, which has no limit on digits.
+
+    >>> _plain((Fraction(-1, 10), None, 255))
+    {'tuple': [{'number': '-1/a'}, None, 255]}
+    """
+    if value is None or isinstance(value, (bool, str, float)):
+        return value
+    if isinstance(value, np.bool_):
+        return bool(value)
+    if isinstance(value, list):
+        return [_plain(part) for part in value]
+    if isinstance(value, Fraction):
+        return {"number": f"{value.numerator:x}/{value.denominator:x}"}
+    if isinstance(value, np.ndarray):
+        return {"array": [list(map(_plain, value.shape)), list(map(_plain, value.ravel()))]}
+    if isinstance(value, tuple):
+        return {"tuple": list(map(_plain, value))}
+    if isinstance(value, dict):
+        return {"map": [_plain(list(pair)) for pair in value.items()]}
+    if is_dataclass(value):
+        return {type(value).__name__: [_plain(getattr(value, part.name)) for part in fields(value)]}
+    whole = int(value)
+    return whole if abs(whole) < 2**53 else {"number": f"{whole:x}"}
 
 
 def _key() -> bytes:
@@ -188,31 +237,50 @@ class Part:
     """None is all of R^n."""
 
 
+def _as_it_is(_: Part, found: Any) -> Any:
+    return found
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Notes:
-    """A journal; what it says of a part (None: nothing), and what is read out of it again, `More` parts included."""
+    """A journal of parts that were split or done; `again` splits one as it was, into as many parts as were asked for.
+
+    `note` and `recall` say what is kept of a result, and make it of that.
+    """
 
     journal: Journal
-    note: Callable[[Part, Any], dict[str, Any] | None]
-    recall: Callable[[Part, dict[str, Any]], Any]
+    again: Callable[[Part, int], More]
+    note: Callable[[Part, Any], Any] = _as_it_is
+    recall: Callable[[Part, Any], Any] = _as_it_is
+
+    def add(self, part: Part, outcome: Any) -> None:
+        """Note what became of a part."""
+        if self.journal.get(part.name) is None and outcome is not None:
+            split = isinstance(outcome, More)
+            told = {"split": outcome.asked, "parts": len(outcome.items)} if split else {}
+            self.journal.add(part.name, **(told or {"done": self.note(part, outcome)}))
+
+    def known(self, part: Part) -> Any:
+        """What became of a part in an earlier search; None if it was not reached."""
+        noted = self.journal.get(part.name)
+        if noted is None:
+            return None
+        if "split" not in noted:
+            return self.recall(part, noted["done"])
+        more = self.again(part, noted["split"])
+        if len(more.items) != noted["parts"]:
+            raise InternalError(f"part {part.name} was {noted['parts']} parts before and is {len(more.items)} now")
+        return more
 
 
 def through_parts(
     work: Callable[[Any, Part], Any], shared: Any, first: Part, executor: Executor | None, notes: Notes | None
 ) -> Iterator[tuple[Part, Any]]:
     """`unfold` from the `first` part on: what the journal holds is not worked out again, and what is new is noted."""
-    if notes is None:
-        yield from unfold(work, shared, [first], executor)
-        return
-
-    def known(part: Part) -> Any:
-        noted = notes.journal.get(part.name)
-        return None if noted is None else notes.recall(part, noted)
-
+    known = None if notes is None else notes.known
     for part, outcome in unfold(work, shared, [first], executor, known=known):
-        told = notes.note(part, outcome) if notes.journal.get(part.name) is None else None
-        if told is not None:
-            notes.journal.add(part.name, **told)
+        if notes is not None:
+            notes.add(part, outcome)
         yield part, outcome
 
 
@@ -271,10 +339,6 @@ _FEWEST, _MOST = 8, 1024  # parts of a tile that is split
 _ROOM = 4  # how much smaller than the limit parts should be, so that few are split again
 
 
-def _as_it_is(_: Part, found: Any) -> Any:
-    return found
-
-
 @dataclass(frozen=True, slots=True)
 class Errand(Generic[Result]):
     """What to find out on each tile, and how it is noted in a journal and read back; functions of a module.
@@ -302,20 +366,10 @@ def stream(
     The tiles depend on network, domain and `size` alone, and so do the results and their order.
     """
 
-    def note(tile: Part, outcome: Any) -> dict[str, Any]:
-        if isinstance(outcome, More):
-            return {"split": outcome.asked, "parts": len(outcome.items)}
-        return {"done": errand.note(tile, outcome)}
+    def again(tile: Part, asked: int) -> More:
+        return More(split(network, tile, asked), asked)
 
-    def recall(tile: Part, noted: dict[str, Any]) -> Any:
-        if "split" not in noted:
-            return errand.recall(tile, noted["done"])
-        tiles = split(network, tile, noted["split"])
-        if len(tiles) != noted["parts"]:
-            raise InternalError(f"tile {tile.name} was split into {noted['parts']} parts before and {len(tiles)} now")
-        return More(tiles, noted["split"])
-
-    notes = None if journal is None else Notes(journal, note, recall)
+    notes = None if journal is None else Notes(journal, again, errand.note, errand.recall)
     done, known = 0, 1
     for tile, outcome in through_parts(_attempt, (network, size, errand.work), Part((), domain), executor, notes):
         if isinstance(outcome, More):
