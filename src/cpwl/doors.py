@@ -150,7 +150,7 @@ def check_outside(value: Any) -> str:
 
 
 def formerly(*, place: str = "", **names: str) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
-    """A decorator: calls as release 0.2 allowed them work for one release more, with a warning that says what to write.
+    """A decorator: calls as release 0.1 allowed them work for one release more, with a warning that says what to write.
 
     `place` is a keyword that could be given without its name, as the last argument; `names` are old names of keywords.
 

@@ -401,7 +401,7 @@ def _slim(rows: _Rows) -> _Rows:
 
 
 class _Horizon:
-    """States as affine functions of decision variables (inputs, then slacks) and parameters."""
+    """States and inputs as matrices times decision variables (inputs, then slacks) and parameters, side by side."""
 
     def __init__(
         self, A: _Matrix, B: _Matrix, steps: int, *, rates: bool, tracks: bool, soft: bool, whole: bool
@@ -411,14 +411,11 @@ class _Horizon:
         self.whole = whole  # whether the last state, too, has the constraints of states: a terminal set may be inside
         self.moves = steps * m + steps * soft
         self.width = n + m * rates + n * tracks
-        zero = fraction_array(np.zeros((n, self.moves), dtype=np.int64))
-        free = fraction_array(np.eye(n, self.width, dtype=np.int64))
-        self.states = [(zero, free)]  # x_k = S z + T theta
+        self.states = [self._unit(n, self.moves)]
         for k in range(steps):
-            effect, rest = self.states[-1]
-            effect, rest = A @ effect, A @ rest
-            effect[:, k * m : (k + 1) * m] += B
-            self.states.append((effect, rest))
+            after = A @ self.states[-1]
+            after[:, k * m : (k + 1) * m] += B
+            self.states.append(after)
 
     def names(self) -> tuple[str, ...]:
         """Of the parameters, in order."""
@@ -426,21 +423,13 @@ class _Horizon:
         wanted = [f"r{j}" for j in range(self.n)] if self.tracks else []
         return (*(f"x{j}" for j in range(self.n)), *before, *wanted)
 
-    def move(self, k: int) -> tuple[_Matrix, _Matrix]:
-        """Input `k`; number -1 is the previous one."""
-        effect = fraction_array(np.zeros((self.m, self.moves), dtype=np.int64))
-        rest = fraction_array(np.zeros((self.m, self.width), dtype=np.int64))
-        for j in range(self.m):
-            if k >= 0:
-                effect[j, k * self.m + j] = Fraction(1)
-            else:
-                rest[j, self.n + j] = Fraction(1)
-        return effect, rest
+    def _unit(self, count: int, first: int) -> _Matrix:
+        """The variables and parameters from number `first` on."""
+        return fraction_array(np.eye(count, self.moves + self.width, first, dtype=np.int64))
 
-    def wanted(self) -> _Matrix:
-        """The reference, as a matrix times the parameters."""
-        place = np.eye(self.n, self.width, self.width - self.n, dtype=np.int64)
-        return fraction_array(place * int(self.tracks))
+    def _move(self, k: int) -> _Matrix:
+        """Input `k`; number -1 is the previous one."""
+        return self._unit(self.m, k * self.m if k >= 0 else self.moves + self.n)
 
     def program(
         self,
@@ -454,67 +443,53 @@ class _Horizon:
     ) -> dict[str, Any]:
         """The matrices that `solve_mpqp` takes."""
         Q, R, P = weights
-        H = fraction_array(np.zeros((self.moves, self.moves), dtype=np.int64))
-        F = fraction_array(np.zeros((self.moves, self.width), dtype=np.int64))
-        for k, (effect, rest) in enumerate(self.states[1:], 1):
-            weight = Q if k < self.steps else P
-            H += effect.T @ weight @ effect
-            F += effect.T @ weight @ (rest - self.wanted())
+        z, wanted = self.moves, self._unit(self.n, self.moves + self.width - self.n) * int(self.tracks)
+        cost = fraction_array(np.zeros((z, z + self.width), dtype=np.int64))
+        for k, state in enumerate(self.states[1:], 1):
+            cost += state[:, :z].T @ (Q if k < self.steps else P) @ (state - wanted)
         for k in range(self.steps):
             own = slice(k * self.m, (k + 1) * self.m)
-            H[own, own] += R
-        for j in range(self.steps * self.m, self.moves):
-            H[j, j] += fraction_array([soft])[0]
-        rows = self._rows(sets, end, soft is not None, K)
-        rows += self._of_parameters(start, reference)
-        left, right, h = (np.concatenate([part[i] for part in rows]) for i in range(3))
-        decides = left.astype(bool).any(axis=1)
-        both = list(dict.fromkeys(tuple(row) for row in np.column_stack([left, right, h])[decides]))
-        table = np.array(both, dtype=object).reshape(len(both), self.moves + self.width + 1)
-        if not len(table):
+            cost[own, own] += R
+        for j in range(self.steps * self.m, z):
+            cost[j, j] += fraction_array([soft])[0]
+        of_parameters = [*_put(start, self.states[0]), *_put(reference, wanted)]
+        table = np.concatenate([*self._rows(sets, end, soft is not None, K), *of_parameters])
+        decides = table[:, :z].astype(bool).any(axis=1)
+        both = list(dict.fromkeys(map(tuple, table[decides])))
+        if not both:
             raise InputError("no input is bounded and no later state: the solution is the LQR gain; give `u` or `x`")
-        A, F_x, b = table[:, : self.moves], table[:, self.moves : -1], table[:, -1]
-        bounds = [i for i in np.flatnonzero(~decides) if right[i].any()]
+        rows = np.array(both, dtype=object)
+        bounds = table[~decides, z:]
+        bounds = bounds[bounds[:, :-1].astype(bool).any(axis=1)]
         return {
-            "Q": H, "H": F, "c": fraction_array([0] * self.moves), "A": A, "F": F_x, "b": b,
-            "A_t": -right[bounds], "b_t": h[bounds],
+            "Q": cost[:, :z], "H": cost[:, z:], "c": fraction_array([0] * z),
+            "A": rows[:, :z], "F": -rows[:, z:-1], "b": rows[:, -1], "A_t": bounds[:, :-1], "b_t": bounds[:, -1],
         }  # fmt: skip
 
-    def _rows(
-        self, sets: dict[str, _Rows | None], end: _Rows | None, soft: bool, K: _Matrix | None
-    ) -> list[tuple[_Matrix, _Matrix, _Matrix]]:
-        """Constraints ``left z <= h + right theta`` of all steps."""
+    def _rows(self, sets: dict[str, _Rows | None], end: _Rows | None, soft: bool, K: _Matrix | None) -> list[_Matrix]:
+        """Constraints of all steps, rows ``(a, b)`` of ``a (z, theta) <= b``."""
         found = []
         for k in range(self.steps):
-            effect, rest = self.move(k)
-            found += _put(sets["u"], effect, rest)
+            found += _put(sets["u"], self._move(k))
             if self.rates:
-                before = self.move(k - 1)
-                found += _put(sets["du"], effect - before[0], rest - before[1])
+                found += _put(sets["du"], self._move(k) - self._move(k - 1))
         for k in range(1, self.steps + self.whole):
-            for left, right, h in _put(sets["x"], *self.states[k]):
+            for rows in _put(sets["x"], self.states[k]):
                 if soft:
-                    left[:, self.steps * self.m + k - 1] -= Fraction(1)
-                found.append((left, right, h))
+                    rows[:, self.steps * self.m + k - 1] -= Fraction(1)
+                found.append(rows)
         if soft:
-            unit = fraction_array(np.eye(self.steps, self.moves, self.steps * self.m, dtype=np.int64))
-            nothing = fraction_array(np.zeros((self.steps, self.width), dtype=np.int64))
-            found.append((-unit, nothing, nothing[:, 0]))
-        found += _put(end, *self.states[-1])
+            slacks = self._unit(self.steps, self.steps * self.m)
+            found.append(np.column_stack([-slacks, slacks[:, 0] * 0]))
+        found += _put(end, self.states[-1])
         if self.rates and end is not None and K is not None:  # the terminal controller begins within the rates
-            last, state = self.move(self.steps - 1), self.states[-1]
-            found += _put(sets["du"], K @ state[0] - last[0], K @ state[1] - last[1])
+            found += _put(sets["du"], K @ self.states[-1] - self._move(self.steps - 1))
         return found
 
-    def _of_parameters(self, start: _Rows | None, reference: _Rows | None) -> list[tuple[_Matrix, _Matrix, _Matrix]]:
-        none = fraction_array(np.zeros((self.n, self.moves), dtype=np.int64))
-        own = fraction_array(np.eye(self.n, self.width, dtype=np.int64))
-        return [*_put(start, none, own), *_put(reference, none, self.wanted())]
 
-
-def _put(rows: _Rows | None, effect: _Matrix, rest: _Matrix) -> list[tuple[_Matrix, _Matrix, _Matrix]]:
-    """``G (S z + T theta) <= h`` as rows ``left z <= h + right theta``."""
-    return [] if rows is None else [(rows[0] @ effect, -(rows[0] @ rest), rows[1])]
+def _put(rows: _Rows | None, by: _Matrix) -> list[_Matrix]:
+    """``G y <= h`` for ``y = by (z, theta)``, as rows ``(G by, h)``; none if there are no constraints."""
+    return [] if rows is None else [np.column_stack([rows[0] @ by, rows[1]])]
 
 
 # Stability.
