@@ -390,59 +390,38 @@ def _carry(needed: RationalMatrix, signed: int) -> tuple[Forms, RationalMatrix]:
     atoms, place = np.unique(distinct.indices, return_inverse=True)
     count = len(directions)
     label = linked(np.stack([distinct.rows, count + place], axis=1), count + len(atoms))
-    single = np.array([_is_positive(distinct, i, signed) for i in range(count)], dtype=bool)
+    single = np.full(count, True)  # atoms that are never negative, with positive factors
+    single[distinct.rows[~np.asarray((distinct.indices >= signed) & (distinct.data > 0), dtype=bool)]] = False
     row_cost = np.bincount(label[:count], np.where(single, 1, 2), minlength=label.max() + 1)
     atom_cost = np.bincount(label[count:], np.where(atoms >= signed, 1, 2), minlength=label.max() + 1)
-    by_row = row_cost < atom_cost
-    plan = _Plan(needed.shape)
-    number = {}
-    for i in np.flatnonzero(by_row[label[:count]]):
-        number[int(i)] = plan.add(distinct.take_rows([i]), bool(single[i]))
-    where = {}
-    for k in np.flatnonzero(~by_row[label[count:]]):
-        atom = int(atoms[k])
-        unit = RationalMatrix.from_triples([0], [atom], [Fraction(1)], (1, needed.shape[1]))
-        where[atom] = plan.add(unit, atom >= signed)
-    for row in range(needed.shape[0]):
-        entries = range(int(needed.indptr[row]), int(needed.indptr[row + 1]))
-        if len(entries) and int(direction[row]) in number:
-            plan.read(row, number[int(direction[row])], factor[row])
-        else:
-            for e in entries:
-                plan.read(row, where[int(needed.indices[e])], needed.data[e])
-    return plan.done()
+    by_row = (row_cost < atom_cost)[label]
+    chosen = np.flatnonzero(np.concatenate([by_row[:count], ~by_row[count:]]))
+    number = np.full(len(label), -1, dtype=np.int64)
+    number[chosen] = np.arange(len(chosen))
+    ones = np.full(len(atoms), Fraction(1), dtype=object)
+    units = RationalMatrix((len(atoms), needed.shape[1]), np.arange(len(atoms) + 1), atoms.astype(np.int64), ones)
+    pair = ~np.concatenate([single, atoms >= signed])[chosen]
+    start = np.cumsum(1 + pair) - (1 + pair)
+    carrier = np.repeat(np.arange(len(chosen)), 1 + pair)
+    sign = np.where(np.arange(len(carrier)) == start[carrier], 1, -1)
+    carried = scale_rows(stack_rows([distinct, units]).take_rows(chosen[carrier]), sign.astype(object))
+    # Who reads what: a row the carrier of its direction, or those of its atoms.
+    whole = (direction >= 0) & by_row[direction]
+    entry = np.flatnonzero(~whole[needed.rows])
+    reader = np.concatenate([np.flatnonzero(whole), needed.rows[entry]])
+    read = number[np.concatenate([direction[whole], count + np.searchsorted(atoms, needed.indices[entry])])]
+    value = np.concatenate([factor[whole], needed.data[entry]])
+    both = pair[read]
+    readers = RationalMatrix.from_triples(
+        np.concatenate([reader, reader[both]]),
+        np.concatenate([start[read], start[read][both] + 1]),
+        np.concatenate([value, -value[both]]),
+        (needed.shape[0], len(carrier)),
+    )
+    return Forms(carried, np.zeros(len(carrier))), readers
 
 
-class _Plan:
-    """Carriers as they are chosen: rows to read, and the triples of who reads them."""
-
-    def __init__(self, shape: tuple[int, int]) -> None:
-        self.rows, self.width = shape
-        self.forms: list[RationalMatrix] = []
-        self.triples: list[tuple[int, int, Fraction]] = []
-        self.pair: dict[int, bool] = {}
-
-    def add(self, form: RationalMatrix, single: bool) -> int:
-        """The number of the carrier of a form, one neuron or the first of two."""
-        number = len(self.forms)
-        self.forms += [form] if single else [form, -form]
-        self.pair[number] = not single
-        return number
-
-    def read(self, row: int, carrier: int, factor: Fraction) -> None:
-        self.triples.append((row, carrier, factor))
-        if self.pair[carrier]:
-            self.triples.append((row, carrier + 1, -factor))
-
-    def done(self) -> tuple[Forms, RationalMatrix]:
-        parts = [Forms(form, np.zeros(1)) for form in self.forms]
-        rows, columns, factors = zip(*self.triples, strict=True)
-        values = np.array(factors, dtype=object)
-        readers = RationalMatrix.from_triples(rows, columns, values, (self.rows, len(self.forms)))
-        return Forms.stack(parts), readers
-
-
-def _directions(rows: RationalMatrix) -> tuple[NDArray[np.int64], NDArray[np.int64], list[Fraction]]:
+def _directions(rows: RationalMatrix) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.object_]]:
     """One row of each direction; the direction of each row, -1 for zero; and its multiple of that one row."""
     first: dict[Any, int] = {}
     numbers: dict[int, list[int]] = defaultdict(list)
@@ -459,13 +438,7 @@ def _directions(rows: RationalMatrix) -> tuple[NDArray[np.int64], NDArray[np.int
     firsts = ((next((i for i in own if leading[i] > 0), own[0])) for own in numbers.values())
     chosen = np.array([*firsts], dtype=np.int64)
     factor = [leading[i] / leading[chosen[d]] if d >= 0 else Fraction(0) for i, d in enumerate(direction)]
-    return chosen, direction, factor
-
-
-def _is_positive(rows: RationalMatrix, i: int, signed: int) -> bool:
-    """Whether a row has atoms only that are never negative, with positive factors."""
-    entries = slice(int(rows.indptr[i]), int(rows.indptr[i + 1]))
-    return bool((rows.indices[entries] >= signed).all() and (rows.data[entries] > 0).all())
+    return chosen, direction, np.array(factor, dtype=object)
 
 
 def _split(weight: Any, columns: NDArray[np.int64]) -> tuple[Any, Any]:
