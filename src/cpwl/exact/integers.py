@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import scipy
+from flint import fmpz_mat
 from numpy.typing import NDArray
 
 from cpwl.errors import LimitError
@@ -149,58 +150,32 @@ def unit_view(rows: NDArray[np.object_]) -> NDArray[np.float64]:
 
 
 def determinant(matrices: NDArray[np.object_]) -> NDArray[np.object_]:
-    """Determinants of many square integer matrices at once.
+    """Determinants of many square integer matrices.
 
     >>> determinant(np.array([[[2, 1], [1, 3]]], dtype=object))
     array([5], dtype=object)
     """
-    return _eliminate(matrices)[0]
+    return np.array([int(fmpz_mat(rows).det()) for rows in matrices.tolist()], dtype=object)
 
 
 def adjugate(matrices: NDArray[np.object_]) -> tuple[NDArray[np.object_], NDArray[np.object_]]:
-    """Determinants `d` and adjugates `d M^-1` of many square integer matrices at once.
+    """Determinants `d` and adjugates `d M^-1` of many square integer matrices.
 
-    Fraction-free Gauss-Jordan elimination (Bareiss): every division below is exact. A singular matrix has
-    determinant 0 and an adjugate of zeros.
+    A singular matrix has determinant 0 and, here, an adjugate of zeros.
 
     >>> det, adj = adjugate(np.array([[[2, 1], [1, 3]]], dtype=object))
     >>> det, adj
     (array([5], dtype=object), array([[[3, -1],
             [-1, 2]]], dtype=object))
     """
-    size = matrices.shape[-1]
-    unit = np.broadcast_to(np.eye(size, dtype=np.int64).astype(object), matrices.shape)
-    det, work = _eliminate(np.concatenate([matrices, unit], axis=-1), reduce=True)
-    return det, work[..., size:]
-
-
-def _eliminate(work: NDArray[np.object_], *, reduce: bool = False) -> tuple[NDArray[np.object_], NDArray[np.object_]]:
-    """Determinants, and with `reduce` the rows after full elimination (left part `d I`)."""
-    work = work.copy()
-    count, size = work.shape[:2]
-    all_of_them = np.arange(count)
-    previous = np.full(count, 1, dtype=object)
-    flips = np.full(count, 1, dtype=object)
-    for k in range(size):
-        # Bring a nonzero pivot to row k; a matrix without one is singular and is set to zero.
-        pivot_row = k + np.argmax(work[:, k:, k] != 0, axis=1)
-        swapped = pivot_row != k
-        work[all_of_them, k], work[all_of_them, pivot_row] = (
-            work[all_of_them, pivot_row].copy(),
-            work[all_of_them, k].copy(),
-        )
-        flips = np.where(swapped, -flips, flips)
-        pivot = work[:, k, k].copy()
-        singular = pivot == 0
-        work[singular] = 0
-        others = [i for i in range(size) if (i != k if reduce else i > k)]
-        for i in others:
-            factor = work[:, i, k].copy()
-            row = pivot[:, None] * work[:, i] - factor[:, None] * work[:, k]
-            work[:, i] = row // np.where(previous == 0, 1, previous)[:, None]
-        previous = pivot
-    # Swapping rows turns the left part into +-d I and leaves the quotient right / left as the inverse.
-    return previous * flips, work * flips[:, None, None] if reduce else work
+    dets, entries = list[int](), list[int]()
+    for matrix in map(fmpz_mat, matrices.tolist()):
+        det = int(matrix.det())
+        above, below = matrix.inv().numer_denom() if det else (matrix, 1)
+        factor = det // int(below)
+        dets.append(det)
+        entries += [int(v) * factor for v in above.entries()]
+    return np.array(dets, dtype=object), np.array(entries, dtype=object).reshape(matrices.shape)
 
 
 # Floats first, integers if in doubt: the signs of scalar products of integer rows, exactly.

@@ -16,7 +16,8 @@ import numpy as np
 from flint import fmpz_mat
 from numpy.typing import NDArray
 
-from cpwl.exact.integers import primitive, ratio_view, rounding, sign, unit_view
+from cpwl.exact.integers import primitive, ratio_view, unit_view
+from cpwl.exact.integers import sides as sides_of
 from cpwl.geometry.facets import Hyperplanes, hyperplanes
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron, fact
 
@@ -41,6 +42,11 @@ class Generators:
     def known(self) -> NDArray[np.bool_]:
         """Which polyhedra were decided."""
         return np.diff(self.start) > 0
+
+    @property
+    def owner(self) -> NDArray[np.int64]:
+        """The polyhedron of each member."""
+        return np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
 
     @property
     def rank(self) -> int:
@@ -142,8 +148,13 @@ def _spanning(
     place = np.full(hopeful.shape, -1, dtype=np.int64)
     place[hopeful] = number[at.ravel()]
     rows = np.array(list(places), dtype=object).reshape(len(places), dim + 1)
-    held = (choices[None] == np.arange(size)[:, None, None]).any(axis=2)
-    signs = _signs(table, rows, distinct, place, held)[which.ravel()] * sides[..., None]
+    # Each plane that did not hold a place has it on one of its sides.
+    free = (choices[None] != np.arange(size)[:, None, None]).all(axis=2)
+    u, j, c = np.nonzero(free & (place >= 0)[:, None])
+    signs = np.zeros((len(distinct), size, len(choices)), dtype=np.int64)
+    walls = np.concatenate([table[:, :-1], -table[:, -1:]], axis=1)
+    signs[u, j, c] = sides_of(walls, rows, distinct[u, j], place[u, c])
+    signs = signs[which.ravel()] * sides[..., None]
     place = place[which.ravel()]
     valid, direction = place >= 0, rows[place, -1] == 0
     inside = valid & (signs <= 0).all(axis=1)
@@ -197,29 +208,6 @@ def _meet(rows: NDArray[np.object_]) -> tuple[int, ...] | None:
     lead = line[-1] or next(v for v in line if v)
     divisor = -divisor if lead < 0 else divisor
     return tuple(v // divisor for v in line)
-
-
-def _signs(
-    table: NDArray[np.object_],
-    places: NDArray[np.object_],
-    planes: NDArray[np.int64],
-    place: NDArray[np.int64],
-    held: NDArray[np.bool_],
-) -> NDArray[np.int64]:
-    """``[u, j, c]``: on which side of plane ``planes[u, j]`` place ``place[u, c]`` is; 0 where the plane held it.
-
-    Floats decide where a bound on their rounding allows it, integers elsewhere.
-    """
-    row, point = unit_view(table)[planes], unit_view(places)[place]
-    value, size = row @ point.transpose(0, 2, 1), np.abs(row) @ np.abs(point).transpose(0, 2, 1)
-    signs = np.sign(value).astype(np.int64)
-    signs[:, held] = 0
-    unsure = np.abs(value) <= rounding(size, table.shape[1])
-    u, j, c = np.nonzero(unsure & ~held & (place >= 0)[:, None])
-    # Polyhedra that have a plane in common ask the same question.
-    asked, answer = np.unique(np.stack([planes[u, j], place[u, c]], axis=1), axis=0, return_inverse=True)
-    signs[u, j, c] = sign((table[asked[:, 0]] * places[asked[:, 1]]).sum(axis=1))[answer.ravel()]
-    return signs
 
 
 # Boxes around polyhedra, and which of two families of boxes meet: before anything dearer is asked of pairs.
