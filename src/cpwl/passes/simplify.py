@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from cpwl.doors import check_argument, formerly, within_float64
 from cpwl.errors import InputError, SolverError
 from cpwl.exact.integers import integer_rows
-from cpwl.exact.rational import exact_matrix, fractions_of, from_flint, is_exact_float, pivots, to_flint, to_float
+from cpwl.exact.rational import from_flint, is_exact_float, pivots, reduced_rows, to_flint, to_float
 from cpwl.exact.sparse import RationalMatrix, stack_rows
 from cpwl.geometry.polyhedra import Domain, Polyhedron, as_domain
 from cpwl.geometry.probe import Probe, Range, bounding_box, is_box
@@ -481,7 +481,8 @@ def _on(layer: ExactLayer, after: ExactLayer, bounds: list[Range]) -> tuple[Exac
     if len(on) < 2:
         return None
     reads = after[0].toarray()[:, on]
-    basis, factors = _factored(reads)
+    basis = reduced_rows(reads)
+    factors = reads[:, np.argmax(basis != 0, axis=1)]  # reads = factors basis
     if not 0 < len(basis) < len(on):
         return None
     shift = [_least(row, [bounds[k] for k in on]) for row in basis]
@@ -494,13 +495,6 @@ def _on(layer: ExactLayer, after: ExactLayer, bounds: list[Range]) -> tuple[Exac
     own = (stack_rows([weight.take_rows(rest), mixed]), np.concatenate([bias[rest], basis.dot(bias[on]) + moved]))
     columns = np.concatenate([after[0].toarray()[:, rest], factors], axis=1)
     return own, (RationalMatrix.from_dense(columns), after[1] - factors.dot(moved))
-
-
-def _factored(matrix: NDArray[np.object_]) -> tuple[NDArray[np.object_], NDArray[np.object_]]:
-    """`R` and `B` with ``matrix = B R``, `R` in reduced echelon form and without rows of 0."""
-    reduced, rank = exact_matrix(matrix).rref()
-    basis = np.array(fractions_of(reduced), dtype=object).reshape(matrix.shape)[:rank]
-    return basis, matrix[:, pivots(reduced, rank)]
 
 
 def _least(row: NDArray[np.object_], bounds: list[Range]) -> Fraction | None:
