@@ -29,7 +29,7 @@ import cpwl
 from cpwl import CPWL
 from cpwl.files import write_text
 from cpwl.levels import LEVELS
-from cpwl.training import Sample, Work, balanced, errors, polish, train
+from cpwl.training import Effort, Goals, balanced, errors, polish, train
 
 
 def dyadic(values: Any) -> Any:
@@ -78,9 +78,9 @@ def network() -> CPWL:
     """The pieces of a 2-16-16-1 network that was trained on the smooth function; it needs torch."""
     side = np.arange(33) / 32
     points = np.stack(np.meshgrid(side, side, indexing="ij"), axis=-1).reshape(-1, 2)
-    sample = Sample(points, smooth(points[:, :1], points[:, 1:]), np.zeros(2), np.ones(2), np.ones(1))
+    sample = Goals(points, smooth(points[:, :1], points[:, 1:]), np.zeros(2), np.ones(2), np.ones(1))
     made = train(sample.place, sample.goal, (16, 16), seeds=1, steps=3000)[0]
-    made, _ = polish(balanced(made, sample.place), sample.place, sample.goal, Work(200), 0)
+    made, _ = polish(balanced(made, sample.place), sample.place, sample.goal, Effort(200), 0)
     return cpwl.extract(sample.network(made), box=(0, 1))
 
 
@@ -115,7 +115,7 @@ def fit(name: str, make: Callable[[], CPWL], sizes: list[int], seeds: int, steps
 
     The error is that at 20,000 points and at corners; the largest one over the domain is larger. Of several outputs it
     is that of the worst one."""
-    sample = Sample.of(make(), SEEN, np.ones(1))
+    sample = Goals.of(make(), SEEN, np.ones(1))
     assert sample is not None
     height = (sample.values.max(axis=0) - sample.values.min(axis=0)) / 2
     place, goal = sample.place, (sample.values - sample.middle) / height

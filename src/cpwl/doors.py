@@ -14,7 +14,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
 from importlib import import_module
-from inspect import Parameter, signature
+from inspect import Parameter, Signature, signature
+from types import FunctionType
 from typing import Any, Literal, ParamSpec, TypeVar
 
 from cpwl.errors import InputError, LimitError
@@ -22,6 +23,8 @@ from cpwl.errors import InputError, LimitError
 _LARGEST = sys.float_info.max
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
+_Kind = TypeVar("_Kind")
+_Algorithm = TypeVar("_Algorithm", bound=Callable[..., Any])
 
 
 def check_argument(value: Any, kinds: type | tuple[type, ...], verb: str) -> None:
@@ -197,8 +200,9 @@ def _goes(old: str, new: str) -> None:
 
 def needed(library: str, what: str, otherwise: str = "") -> Any:
     """An optional library, imported; `LimitError` with how to install it, or what else to do, if it is not there."""
+    name, library = library, library.partition(".")[0]
     try:
-        return import_module(library)
+        return import_module(name)
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != library:
             raise
@@ -239,6 +243,64 @@ def within_float64() -> Iterator[None]:
         yield
     except OverflowError:
         raise LimitError("a number, or a quotient of two, is too large for float64, which ends at 1.8e308") from None
+
+
+# Methods that a class declares, with their signatures and docstrings, and other chapters have the algorithms of.
+
+
+class CallError(InputError, TypeError):
+    """A method was called with other arguments than it takes."""
+
+
+def method_of(kind: type, *names: str) -> Callable[[_Algorithm], _Algorithm]:
+    """A decorator: the algorithm of methods that a class declares with their signatures and docstrings."""
+
+    def attach(algorithm: _Algorithm) -> Any:
+        for name in names:
+            setattr(kind, name, _called_well(getattr(kind, name), algorithm))
+        return getattr(kind, names[0])
+
+    return attach
+
+
+def _called_well(declared: Callable[..., Any], algorithm: Callable[..., Any]) -> Callable[..., Any]:
+    """The algorithm with the name, signature and docstring declared: an error says how it is called."""
+
+    @wraps(declared)
+    def method(*args: Any, **options: Any) -> Any:
+        try:
+            return algorithm(*args, **options)
+        except OverflowError:
+            with within_float64():
+                raise
+        except TypeError:
+            form = signature(declared)
+            try:
+                form.bind(*args, **options)
+            except TypeError as wrong:
+                raise CallError(f"{wrong}: write `{_usage(declared, form)}`") from None
+            raise
+
+    return method
+
+
+def _usage(declared: Callable[..., Any], form: Signature) -> str:
+    """How a method is called: ``p.restrict(domain=.., box=..)``."""
+    first, *rest = form.parameters.values()
+    said = [f"{each.name}=.." if each.kind is each.KEYWORD_ONLY else each.name for each in rest]
+    kind, name = declared.__qualname__.split(".")[0], declared.__name__
+    subject = kind if first.name == "cls" else {"CPWL": "p"}.get(kind, kind.lower())
+    return f"{subject}{'' if name == '__call__' else '.' + name}({', '.join(said)})"
+
+
+def says_how_to_call(kind: type[_Kind]) -> type[_Kind]:
+    """A class whose public methods say how they are called if they are called otherwise."""
+    for name, member in list(vars(kind).items()):
+        if name[0] != "_" and isinstance(member, FunctionType):
+            setattr(kind, name, _called_well(member, member))
+        elif isinstance(member, classmethod):
+            setattr(kind, name, classmethod(_called_well(member.__func__, member.__func__)))
+    return kind
 
 
 def check_switch(value: Any, name: str) -> None:

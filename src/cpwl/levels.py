@@ -15,7 +15,7 @@ from typing import Any
 from cpwl.compiled import Compiled
 from cpwl.compiler import compile_levels
 from cpwl.construct.plan import Weights
-from cpwl.doors import check_argument
+from cpwl.doors import check_argument, needed
 from cpwl.errors import InputError
 from cpwl.function import CPWL
 from cpwl.function.coarser import tolerances
@@ -123,8 +123,7 @@ class Tradeoff:
 
         The line is a staircase: a network stays within all larger errors. Equality is a dashed line.
         """
-        import matplotlib.pyplot as plt
-
+        plt = needed("matplotlib.pyplot", "`plot`")
         axes = plt.subplots(figsize=(6.4, 4.0))[1] if ax is None else ax
         relative = all(row.share is not None for row in self.rows)
         points = [(row, (row.share or 0.0) if relative else float(_far(row.compiled))) for row in self.rows]

@@ -33,7 +33,7 @@ from cpwl.network.network import assemble, exact_layers
 from cpwl.passes.shrink import shrink
 from cpwl.passes.simplify import simplify
 from cpwl.regions.pieces import Pieces, find_pieces
-from cpwl.training import SAFE, Layers, Sample, Work, balanced, errors, fewer, polish, train, with_short_numbers
+from cpwl.training import SAFE, Effort, Goals, Layers, balanced, errors, fewer, polish, train, with_short_numbers
 
 __all__ = [
     "Source",
@@ -125,7 +125,7 @@ def formulas(p: CPWL, tolerance: Sequence[Fraction], task: Task) -> Iterator[Pro
     for fold in _folds(whole):
         found += _formulas(fold.function, tolerance, task.most, fold.network)
     limit = np.array([float(e) for e in tolerance])
-    sample = Sample.of(p, _POINTS, limit)  # corners of pieces are not enough: formulas bend inside of them
+    sample = Goals.of(p, _POINTS, limit)  # corners of pieces are not enough: formulas bend inside of them
     for network in sorted(found, key=lambda network: network.sizes.neurons):
         if network.sizes.neurons >= task.most:
             return
@@ -141,7 +141,7 @@ def formulas(p: CPWL, tolerance: Sequence[Fraction], task: Task) -> Iterator[Pro
             yield Proposal("formula", shown)
 
 
-def _seen_within(network: Network, p: CPWL, sample: Sample) -> bool:
+def _seen_within(network: Network, p: CPWL, sample: Goals) -> bool:
     """Whether no point of a sample, and none found by climbing from there, shows the network too far off."""
     layers = sample.layers(network)
     if errors(layers, sample.place, sample.goal).max() > _NEARLY:
@@ -181,7 +181,7 @@ def _folds(p: CPWL) -> tuple[Fold, ...]:
 # Fitted networks: at first hinges, or what torch has trained; then neurons are taken out one after the other.
 
 _POINTS = 20_000
-_WORK = 250.0  # see `Work`: some seconds
+_WORK = 250.0  # see `Effort`: some seconds
 _PATIENT = 8.0  # times that
 _CLIMBS = 20  # times that a network is fitted again where it was seen to be too far off, before it is proposed
 _NEAR = (0.05, 2000, 4), (0.02, 500, 8), (0.007, 200, 16), (0.0025, 200, 16)
@@ -198,13 +198,13 @@ def shrunk(p: CPWL, tolerance: Sequence[Fraction], task: Task) -> Iterator[Propo
         yield from _without_some(p, sample, sample.layers(task.best), "shrunk", task)
 
 
-def _sample(p: CPWL, tolerance: Sequence[Fraction], inputs: int = _INPUTS) -> Sample | None:
-    return None if p.dim == 1 or p.dim > inputs else Sample.of(p, _POINTS, np.array([float(e) for e in tolerance]))
+def _sample(p: CPWL, tolerance: Sequence[Fraction], inputs: int = _INPUTS) -> Goals | None:
+    return None if p.dim == 1 or p.dim > inputs else Goals.of(p, _POINTS, np.array([float(e) for e in tolerance]))
 
 
-def _without_some(p: CPWL, sample: Sample, layers: Layers, name: str, task: Task) -> Iterator[Proposal[Network]]:
+def _without_some(p: CPWL, sample: Goals, layers: Layers, name: str, task: Task) -> Iterator[Proposal[Network]]:
     """A network without some of its neurons; then again with what was missed."""
-    work = Work(_WORK * (_PATIENT if task.patient else 1))
+    work = Effort(_WORK * (_PATIENT if task.patient else 1))
     if sum(np.count_nonzero(weight) for weight, _ in layers) > _WEIGHTS * (2 if task.patient else 1):
         return
     stages, start = fewer(layers, sample, work), len(task.missed)
@@ -215,7 +215,7 @@ def _without_some(p: CPWL, sample: Sample, layers: Layers, name: str, task: Task
             error = errors(stages[-1], sample.place, sample.goal)
             if error.max() > SAFE:
                 used = np.union1d(np.argsort(-error)[:1000], np.arange(0, len(error), len(error) // 2000 + 1))
-                again, far = polish(stages[-1], sample.place[used], sample.goal[used], Work(_WORK / 8))
+                again, far = polish(stages[-1], sample.place[used], sample.goal[used], Effort(_WORK / 8))
                 stages[-1:] = [again] if far <= SAFE else []
             elif (more := _climbed(p, sample, stages[-1])) is not None:
                 sample = more
@@ -232,7 +232,7 @@ def _without_some(p: CPWL, sample: Sample, layers: Layers, name: str, task: Task
         sample, start = sample.plus(p, np.clip(points, sample.low, sample.high)), len(task.missed)
 
 
-def _climbed(p: CPWL, sample: Sample, layers: Layers, limit: float = SAFE) -> Sample | None:
+def _climbed(p: CPWL, sample: Goals, layers: Layers, limit: float = SAFE) -> Goals | None:
     """With points where the network is too far off, found by chance near those where it is farthest off; None if there
     are none."""
     chance, seen, size = np.random.default_rng(len(sample.points)), sample, len(sample.points)
@@ -265,7 +265,7 @@ _ROUNDS = 3  # of weighing
 _SEEN = 300  # points of a program at first
 
 
-def _sparse(sample: Sample, most: int, room: float) -> Layers | None:
+def _sparse(sample: Goals, most: int, room: float) -> Layers | None:
     """Few hinges and an affine function within the tolerance at the sample; None if there are too many."""
     x, goal = sample.place, sample.goal
     normals, offsets = _dictionary(x.shape[1])
@@ -347,7 +347,7 @@ def trained(p: CPWL, tolerance: Sequence[Fraction], task: Task) -> Iterator[Prop
         widths = neurons - neurons // 2, neurons // 2
         made = train(place[few], goal[few] / height, widths, seeds=_SEEDS, steps=_STEPS)
         every = [balanced([*one[:-1], (one[-1][0] * height, one[-1][1] * height)], place) for one in made[:3]]
-        fits = [polish(one, place[few], goal[few], Work(_WORK)) for one in every]
+        fits = [polish(one, place[few], goal[few], Effort(_WORK)) for one in every]
         layers, error = min(fits, key=lambda pair: pair[1])
         if error > 1:
             break

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.errors import LimitError
+from cpwl.doors import needed
 from cpwl.function import CPWL
 from cpwl.function.algebra.arithmetic import exactly
 from cpwl.function.coarser import chebyshev, corners_of
@@ -37,7 +37,7 @@ _USED = 3000  # points that programs see; points that their solutions miss are a
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sample:
+class Goals:
     """Points of a bounded function, corners among them, the values there, the box around it, and the tolerances.
 
     Networks are fitted on the cube from -1 to 1 (`place`), to values in units of the tolerance (`goal`).
@@ -50,7 +50,7 @@ class Sample:
     scale: Floats
 
     @classmethod
-    def of(cls, p: CPWL, count: int, scale: Floats) -> Sample | None:
+    def of(cls, p: CPWL, count: int, scale: Floats) -> Goals | None:
         """About that number of points; None if the domain is not bounded."""
         ends = box_around(exactly(p))
         if ends is None:
@@ -64,7 +64,7 @@ class Sample:
         share = np.clip(1.1 * chance.random((count, p.dim)) - 0.05, 0, 1)  # some of them on faces of the box
         return empty.plus(p, low + (high - low) * share)
 
-    def plus(self, p: CPWL, more: Floats) -> Sample:
+    def plus(self, p: CPWL, more: Floats) -> Goals:
         """With further points, as far as they are in the domain."""
         heights = np.asarray(p(more), dtype=np.float64).reshape(len(more), -1)
         inside = np.isfinite(heights).all(axis=1)
@@ -123,7 +123,7 @@ def _short(x: Floats, bits: int) -> Floats:
     return np.asarray(np.ldexp(np.round(fraction * 2.0**bits), exponent - bits))
 
 
-class Work:
+class Effort:
     """How much may still be done: a program counts by the square of the number of weights."""
 
     def __init__(self, budget: float) -> None:
@@ -137,10 +137,7 @@ class Work:
 
 def check_torch() -> None:
     """Refuse to train where torch is not installed."""
-    try:
-        import torch  # noqa: F401
-    except ImportError:
-        raise LimitError("torch is not installed, so no network can be trained; run `pip install torch`") from None
+    needed("torch", "training")
 
 
 def train(
@@ -248,7 +245,7 @@ def _moved(layers: Layers, step: Floats) -> Layers:
     return found
 
 
-def polish(layers: Layers, x: Floats, goal: Floats, work: Work, enough: float = SAFE) -> tuple[Layers, float]:
+def polish(layers: Layers, x: Floats, goal: Floats, work: Effort, enough: float = SAFE) -> tuple[Layers, float]:
     """The network with a smaller largest error at `x`, and that error; it ends early where `enough` is out of reach."""
     best, box, history = float(errors(layers, x, goal).max()), _BOX, list[float]()
     count = sum(int(np.count_nonzero(weight)) + len(bias) for weight, bias in layers)
@@ -281,7 +278,7 @@ def polish(layers: Layers, x: Floats, goal: Floats, work: Work, enough: float = 
     return layers, best
 
 
-def fewer(layers: Layers, sample: Sample, work: Work) -> list[Layers]:
+def fewer(layers: Layers, sample: Goals, work: Effort) -> list[Layers]:
     """The network with fewer and fewer neurons, as long as floats see it within the tolerance; the smallest last."""
     place, goal = sample.place, sample.goal
     used = np.sort(np.random.default_rng(2).permutation(len(place))[:_USED])

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from cpwl import CPWL, ConstructionError, compile
 from cpwl.construct.columns.plan import best_axis, column_layers, contenders
 from cpwl.exact.rational import fraction_array
-from cpwl.function.mesh import kuhn_grid
+from cpwl.function.parts import kuhn_grid
 
 STEPS = [(1,), (4,), (1, 1), (3, 2), (2, 5), (1, 3, 2), (3, 3, 3), (2, 1, 2, 2), (1, 2, 1, 1, 2)]
 

@@ -12,7 +12,7 @@ from cpwl.construct.blocks.common import crossings
 from cpwl.construct.gates.plane_gates import keeps_sign
 from cpwl.errors import ConstructionError, InputError
 from cpwl.exact.rational import fraction_array
-from cpwl.function.bends.planar import find_bends, power_of_two
+from cpwl.function.bends.planar import find_bends, power_of_two, with_edges_only
 from cpwl.network.network import evaluate_exact, exact_layers
 from cpwl.search import cover
 from shallow import from_hidden_layer
@@ -134,7 +134,7 @@ def test_gates_are_zero_on_one_side_of_their_line(name):
     """Each neuron of layer 2 is a gate with the zero set of its form, or a carry that is at least 0."""
     p = FUNCTIONS[name]()
     made = plane_gates(p, spare=False)
-    x = fraction_array([x for _, x in points_in_pieces(p.take(find_bends(p).solid), 6, seed=2)])
+    x = fraction_array([x for _, x in points_in_pieces(with_edges_only(p), 6, seed=2)])
     (first, second, _) = exact_layers(made.network)
     before = evaluate_exact((first, second), x)
     assert (before[:, len(made.gates) :] >= 0).all()

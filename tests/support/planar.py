@@ -8,7 +8,7 @@ from scipy.spatial import Delaunay
 
 from cpwl import CPWL
 from cpwl.exact.rational import fraction_array
-from cpwl.function.bends.planar import find_bends
+from cpwl.function.bends.planar import with_edges_only
 from support.rational_pieces import points_in_pieces, vertices_of
 
 __all__ = ["delaunay_on_box", "delaunay_on_hull", "differences", "grid", "middle", "with_hanging_nodes"]
@@ -51,7 +51,7 @@ def with_hanging_nodes(p):
 
 def differences(p, network, count=3):
     """Where network and function differ: random points of every piece, corners, midpoints between corners."""
-    solid = p.take(find_bends(p).solid)
+    solid = with_edges_only(p)
     points = [x for _, x in points_in_pieces(solid, count, seed=1)]
     corners = vertices_of(solid)
     points += corners + [middle(x, y) for x, y in itertools.pairwise(corners)]

@@ -156,14 +156,13 @@ class Analysis:
     @property
     def bends(self) -> PlanarBends:
         """The bends of a function of two inputs. Exact data."""
-        return find_bends(with_edges_only(self.function))
+        return find_bends(self.function)
 
     @cached_property
     def solid(self) -> Analysis:
         """The function of two inputs on those of its pieces that have an interior. Exact data."""
-        if len(self.bends.solid) == self.function.num_pieces:
-            return self
-        return replace(self, function=with_edges_only(self.function).take(self.bends.solid))
+        thick = with_edges_only(self.function)
+        return self if thick.num_pieces == self.function.num_pieces else replace(self, function=thick)
 
     @property
     def table(self) -> Table:

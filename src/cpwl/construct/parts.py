@@ -35,7 +35,7 @@ from cpwl.function.algebra.extremes import restrict
 from cpwl.function.cpwl import CPWL, generators_of
 from cpwl.function.domain import box_around, domain_rows
 from cpwl.function.parts import Laws, Parts
-from cpwl.function.sums import Part, come_apart, span_of
+from cpwl.function.sums import Summand, come_apart, span_of
 from cpwl.function.symmetry import Mirror, mirrors, part_of, reach, symmetry, together
 from cpwl.geometry.generators import MOST, generators
 from cpwl.geometry.polyhedra import Polyhedra, fact, joined
@@ -68,7 +68,7 @@ def plan_sum(candidates: Candidates, analysis: Analysis) -> Plan:
     return min(plans, key=lambda made: int(getattr(made.sizes, analysis.options.minimize)))
 
 
-def _sum(analysis: Analysis, parts: list[Part], candidates: Candidates) -> Network:
+def _sum(analysis: Analysis, parts: list[Summand], candidates: Candidates) -> Network:
     """The sum of the networks of the parts, of those depths that take the fewest neurons with what carries sums on."""
     p = analysis.function
     found = [candidates(part.function, analysis) for part in parts]
@@ -89,11 +89,11 @@ def _sum(analysis: Analysis, parts: list[Part], candidates: Candidates) -> Netwo
     return _added(p, parts, [other.plan.build() for other in best[1]])
 
 
-def _added(p: CPWL, parts: list[Part], networks: list[Network]) -> Network:
+def _added(p: CPWL, parts: list[Summand], networks: list[Network]) -> Network:
     """All of them on the inputs of the whole, from shallow to deep."""
     depths = sorted({len(network.layers) for network in networks})
     total: Network | None = None
-    done: list[Part] = []
+    done: list[Summand] = []
     for depth in depths:
         if total is not None:
             total = _carried(p, done, total, depth)
@@ -106,7 +106,7 @@ def _added(p: CPWL, parts: list[Part], networks: list[Network]) -> Network:
     return total
 
 
-def _carried(p: CPWL, parts: list[Part], network: Network, depth: int) -> Network:
+def _carried(p: CPWL, parts: list[Summand], network: Network, depth: int) -> Network:
     """The network of these parts with more layers: ``y = relu(y + C) - C``, or ``y = relu(y) - relu(-y)``."""
     more = depth - len(network.layers)
     if box_around(p) is None:
@@ -117,7 +117,7 @@ def _carried(p: CPWL, parts: list[Part], network: Network, depth: int) -> Networ
     return Network([(unit, low), *[layer] * (more - 1), (unit, [-v for v in low])]) @ network
 
 
-def _least(p: CPWL, parts: list[Part]) -> NDArray[np.object_]:
+def _least(p: CPWL, parts: list[Summand]) -> NDArray[np.object_]:
     """The smallest value of each output of the sum of some parts: on every piece it is affine."""
     laws = np.sum([part.laws() for part in parts], axis=0)
     x, owner = _corners(p)

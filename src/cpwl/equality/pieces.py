@@ -19,7 +19,7 @@ from cpwl.function.algebra.arithmetic import pieces_of
 from cpwl.function.cpwl import generators_of
 from cpwl.function.doctor.first_error import examine_mesh, first_error
 from cpwl.function.flags import consistency
-from cpwl.function.form import Undecided, chains, hulls, together, totals
+from cpwl.function.form import TooManyFaces, chains, hulls, together, totals
 from cpwl.geometry.bodies import Bodies, stacked
 from cpwl.geometry.facets import rows_of
 from cpwl.geometry.generators import box_pairs, boxes_around, generators
@@ -116,7 +116,7 @@ def by_form(a: CPWL, b: CPWL, domain: Polyhedron | None) -> Told | None:
     try:
         stack = hulls(*together(stacks, spans))
         found = chains(stack, _FLAGS)
-    except Undecided:
+    except TooManyFaces:
         return None
     ends = np.cumsum([len(part) for part in stacks])
     whose = np.searchsorted(ends, stack.piece[found.part], side="right")

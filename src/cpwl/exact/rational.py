@@ -178,6 +178,22 @@ def as_reals(x: Any, name: str) -> tuple[NDArray[np.float64], NDArray[np.object_
     return view, None if is_exact_float(exact) else exact
 
 
+def points_of(x: Any) -> NDArray[Any]:
+    """Points as callers write them: float64, or an object array of `Fraction` if one is written as a rational.
+
+    >>> points_of([[1, 2]]), points_of(["1/3"])
+    (array([[1., 2.]]), array([Fraction(1, 3)], dtype=object))
+    """
+    unmasked(x, "x")
+    try:
+        points = np.asarray(x)
+    except ValueError:
+        raise InputError("`x` is ragged: all points must have the same number of coordinates") from None
+    if points.dtype.kind not in "OUSfiu":
+        raise InputError(f"`x` must hold numbers, not {points.dtype}")
+    return fraction_array(points) if points.dtype.kind in "OUS" else points.astype(np.float64, copy=False)
+
+
 def has_floats(x: Any) -> bool:
     """Whether some number in `x` was written as a float, and so may carry rounding.
 

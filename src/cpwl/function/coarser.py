@@ -25,11 +25,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, eye_array, hstack, vstack
 
-from cpwl.doors import check_argument
+from cpwl.doors import check_argument, method_of
 from cpwl.errors import InputError, SolverError
 from cpwl.function.algebra.arithmetic import exactly, output, pieces_of, same_pieces, side_by_side, summed
 from cpwl.function.answers import Distance
-from cpwl.function.cpwl import CPWL, method_of
+from cpwl.function.bends.profile import profile_of
+from cpwl.function.cpwl import CPWL
 from cpwl.function.domain import box_around, domain_box
 from cpwl.function.make import kuhn_simplices
 from cpwl.function.questions.extent import Asked, asked, extreme
@@ -177,15 +178,11 @@ def _path(p: CPWL, tolerance: Sequence[Fraction]) -> CPWL | None:
 
 
 def _breakpoints(p: CPWL) -> tuple[list[Fraction], list[Fraction]]:
-    """All breakpoints of a function of one input on an interval, and its values there."""
-    number, bodies = pieces_of(p)
-    entry, owner = ranges(bodies.spans.start[:-1], np.diff(bodies.spans.start))
-    laws, values = p.laws.integer()[number, 0], dict[Fraction, Fraction]()
-    for i, (v, w) in zip(owner.tolist(), bodies.places[bodies.spans.member[entry]].tolist(), strict=True):
-        x, (g, o, d) = Fraction(v, w), laws[i]
-        values[x] = (g * x + o) / d
-    places = sorted(values)
-    return places, [values[x] for x in places]
+    """Both ends and all breakpoints of a function of one input on an interval, and its values there."""
+    line = profile_of(p)
+    x = [Fraction(line.low or 0), *(Fraction(*place) for place in line.places), Fraction(line.high or 0)]
+    laws = line.laws[:, 0].tolist()
+    return x, [(g * at + o) / d for at, (g, o, d) in zip(x, [laws[0], *laws], strict=True)]
 
 
 def _tunnel(x: list[Fraction], y: list[Fraction], e: Fraction) -> Any:
@@ -434,28 +431,23 @@ def corners_of(p: CPWL) -> tuple[Floats, Floats]:
     """The corners of the pieces, and the values there, in floats; each corner once."""
     number, bodies = pieces_of(p)
     laws = p.laws.integer()[number]
-    entry, owner = ranges(bodies.spans.start[:-1], np.diff(bodies.spans.start))
-    member = bodies.spans.member[entry]
-    finite = bodies.places[member, -1] != 0
-    owner, member = owner[finite], member[finite]
-    weight = np.where(bodies.places[:, -1:] == 0, 1, bodies.places[:, -1:])
-    view = np.asarray(bodies.places / weight, dtype=np.float64)
+    owner, places = bodies.spanning
+    owner, places = owner[places[:, -1] != 0], places[places[:, -1] != 0]
+    view = np.asarray(places / places[:, -1:], dtype=np.float64)
     law = np.asarray(laws[..., :-1] / laws[..., -1:], dtype=np.float64)
-    values = np.einsum("ijk,ik->ij", law[owner], view[member])
-    _, first = np.unique(np.round(view[member], 12), axis=0, return_index=True)
-    return view[member][first, :-1], values[first]
+    values = np.einsum("ijk,ik->ij", law[owner], view)
+    _, first = np.unique(np.round(view, 12), axis=0, return_index=True)
+    return view[first, :-1], values[first]
 
 
 def edges_of(p: CPWL) -> tuple[Floats, Floats, Floats, Floats]:
     """Segments between two corners of a piece, all edges among them, each once; the values at both ends."""
     number, bodies = pieces_of(p)
-    begin = bodies.spans.start
-    count = np.diff(begin)
-    entry, one = ranges(begin[:-1], count)
-    finite = bodies.places[:, -1] != 0
-    left = begin[one + 1] - entry - 1  # corners of the piece after this one
+    one, finite = bodies.spans.owner, bodies.places[:, -1] != 0
+    entry = np.arange(len(one))
+    left = bodies.spans.start[one + 1] - entry - 1  # corners of the piece after this one
     second, pair = ranges(entry + 1, left)
-    ends = np.stack([bodies.spans.member[entry[pair]], bodies.spans.member[second]])
+    ends = np.stack([bodies.spans.member[pair], bodies.spans.member[second]])
     ends, pair = ends[:, finite[ends].all(axis=0)], pair[finite[ends].all(axis=0)]
     _, first = np.unique(np.sort(ends, axis=0), axis=1, return_index=True)
     ends, piece = ends[:, first], one[pair[first]]

@@ -6,16 +6,13 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
-from functools import wraps
 from html import escape
-from inspect import Signature, signature
-from types import FunctionType
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cpwl.doors import check_choice, check_count, check_list, check_number, within_float64
+from cpwl.doors import check_choice, check_count, check_list, check_number, says_how_to_call
 from cpwl.errors import InputError, counted
 from cpwl.exact.integers import number_rows
 from cpwl.exact.rational import fraction
@@ -43,9 +40,8 @@ from cpwl.function.parts import Known, Laws, Mesh, Parts, label_components
 from cpwl.geometry.generators import Generators, generators
 from cpwl.geometry.polyhedra import Facts, Polyhedra, Polyhedron, fact
 
-_Algorithm = TypeVar("_Algorithm", bound=Callable[..., Any])
 
-
+@says_how_to_call
 @dataclass(frozen=True, slots=True, eq=False)
 class CPWL:
     """A continuous function R^n -> R^m that is affine on each of finitely many polyhedra.
@@ -216,7 +212,7 @@ class CPWL:
         """
         check_list(axes, "axes")
         check_choice(triangulation, ("kuhn",), "triangulation")
-        return cls.from_parts(parts_of_grid(axes, values, triangulation))
+        return cls.from_parts(parts_of_grid(axes, values))
 
     @classmethod
     def from_maxmin(cls, components: Any, rows: Sequence[Sequence[int]]) -> CPWL:
@@ -875,57 +871,6 @@ class Snapped:
         """The same as a list, and the function, for notebooks."""
         picture = None if self.function is None else self.function._repr_svg_()
         return "".join(f"<p>{escape(line)}</p>" for line in str(self).splitlines()) + (picture or "")
-
-
-class CallError(InputError, TypeError):
-    """A method was called with other arguments than it takes."""
-
-
-def method_of(kind: type, *names: str) -> Callable[[_Algorithm], _Algorithm]:
-    """A decorator: the algorithm of methods that a class declares with their signatures and docstrings."""
-
-    def attach(algorithm: _Algorithm) -> Any:
-        for name in names:
-            setattr(kind, name, _called_well(getattr(kind, name), algorithm))
-        return getattr(kind, names[0])
-
-    return attach
-
-
-def _called_well(declared: Callable[..., Any], algorithm: Callable[..., Any]) -> Callable[..., Any]:
-    """The algorithm with the name, signature and docstring declared: an error says how it is called."""
-
-    @wraps(declared)
-    def method(*args: Any, **options: Any) -> Any:
-        try:
-            return algorithm(*args, **options)
-        except OverflowError:
-            with within_float64():
-                raise
-        except TypeError:
-            form = signature(declared)
-            try:
-                form.bind(*args, **options)
-            except TypeError as wrong:
-                raise CallError(f"{wrong}: write `{_usage(declared, form)}`") from None
-            raise
-
-    return method
-
-
-def _usage(declared: Callable[..., Any], form: Signature) -> str:
-    """How a method is called: ``p.restrict(domain=.., box=..)``."""
-    first, *rest = form.parameters.values()
-    said = [f"{each.name}=.." if each.kind is each.KEYWORD_ONLY else each.name for each in rest]
-    subject, name = "CPWL" if first.name == "cls" else "p", declared.__name__
-    return f"{subject}{'' if name == '__call__' else '.' + name}({', '.join(said)})"
-
-
-for _name, _member in list(vars(CPWL).items()):
-    if _name[0] != "_" and isinstance(_member, FunctionType):
-        setattr(CPWL, _name, _called_well(_member, _member))
-    elif isinstance(_member, classmethod):
-        setattr(CPWL, _name, classmethod(_called_well(_member.__func__, _member.__func__)))
 
 
 def _is_number(word: str) -> bool:

@@ -10,10 +10,10 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cpwl.doors import within_float64
+from cpwl.doors import method_of, within_float64
 from cpwl.errors import InputError, counted
-from cpwl.exact.rational import fraction_array, to_float, unmasked
-from cpwl.function.cpwl import CPWL, method_of
+from cpwl.exact.rational import points_of, to_float
+from cpwl.function.cpwl import CPWL
 from cpwl.geometry.locate import locate, locate_one
 from cpwl.geometry.polyhedra import fact, intervals
 from cpwl.geometry.probe import Probe
@@ -51,18 +51,9 @@ def _evaluate(p: CPWL, x: ArrayLike) -> NDArray[Any]:
 
 def as_points(x: ArrayLike, dim: int) -> tuple[NDArray[Any], bool]:
     """Points as ``(N, n)``, float64 or `Fraction`, and whether a single point ``(n,)`` was meant."""
-    unmasked(x, "x")
-    try:
-        points = np.asarray(x)
-    except ValueError:
-        raise InputError("`x` is ragged: all points must have the same number of coordinates") from None
-    if points.dtype.kind not in "OUSfiu":
-        raise InputError(f"`x` must hold numbers, not {points.dtype}")
-    points = fraction_array(points) if points.dtype.kind in "OUS" else points.astype(np.float64)
+    points = points_of(x)
     single = points.ndim == 0 or (points.ndim == 1 and dim != 1)
-    if points.ndim == 0:
-        points = points.reshape(1)
-    if points.ndim == 1:
+    if points.ndim < 2:
         points = points.reshape((-1, 1) if dim == 1 else (1, -1))
     if points.ndim != 2 or points.shape[1] != dim:
         raise InputError(f"`x` must be (N, {dim}) for a function of {counted(dim, 'input')}, not {np.shape(x)}")

@@ -19,9 +19,10 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from cpwl.doors import method_of
 from cpwl.executors import check_executor
 from cpwl.function.answers import Finding, Kind, Report, point_text
-from cpwl.function.cpwl import CPWL, method_of
+from cpwl.function.cpwl import CPWL
 from cpwl.function.doctor.first_error import examine_mesh, is_sound, moved_to
 from cpwl.function.doctor.on_pieces import PieceDoctor
 from cpwl.function.jump import largest_jump

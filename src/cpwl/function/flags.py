@@ -23,11 +23,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cpwl.doors import method_of
 from cpwl.errors import InputError, LimitError
 from cpwl.exact.integers import number_rows, primitive, sign, signs_at
 from cpwl.function.answers import point_text
-from cpwl.function.cpwl import CPWL, generators_of, method_of
-from cpwl.function.form import Hulls, Undecided, chains, exact_rank, hulls, totals, unique_rows
+from cpwl.function.cpwl import CPWL, generators_of
+from cpwl.function.form import Hulls, TooManyFaces, chains, exact_rank, hulls, totals, unique_rows
 from cpwl.geometry.facets import Hyperplanes, hyperplanes
 from cpwl.geometry.generators import generators
 from cpwl.geometry.polyhedra import Polyhedra, fact
@@ -71,7 +72,7 @@ def spanned(p: CPWL) -> Hulls | str:
     """What spans the pieces of `p` that have an interior, every number taken as it is; or why that takes too long."""
     try:
         return hulls(p.polyhedra, generators_of(p))
-    except Undecided as limit:
+    except TooManyFaces as limit:
         return str(limit)
 
 
@@ -85,7 +86,7 @@ def seams(p: CPWL) -> Seams | str:
         return f"{p.dim} inputs"
     try:
         found = chains(stack, _FLAGS.get(p.dim, math.inf))
-    except Undecided as limit:
+    except TooManyFaces as limit:
         return str(limit)
     flags = np.flatnonzero(found.row >= 0)  # a piece alone is not on a hyperplane
     row = found.row[flags]
@@ -158,7 +159,7 @@ def _is_hopeless(polyhedra: Polyhedra, planes: Hyperplanes) -> bool:
     integer = few.integer()
     for r in single.tolist():
         i = int(few.owner[r])
-        own = spanned.places[spanned.member[spanned.start[i] : spanned.start[i + 1]]]
+        own = spanned.places[spanned.of_piece(i)]
         plane = np.append(integer[r, :-1], -integer[r, -1])[None]
         on = own[signs_at(plane, own)[0] == 0] if len(own) else own
         if len(on) >= polyhedra.dim and (signs_at(plane, places) > 0).any():
@@ -220,9 +221,9 @@ def fingerprint(p: CPWL, key: bytes = b"") -> str:
     stack = spanned(p)
     try:
         if isinstance(stack, str):
-            raise Undecided(stack)
+            raise TooManyFaces(stack)
         found = chains(stack, _FLAGS[4]) if len(stack.piece) else None
-    except Undecided as limit:
+    except TooManyFaces as limit:
         raise LimitError(f"a fingerprint of this function would take too long: {limit}") from None
     if found is None:
         return result.hexdigest()

@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 
 from cpwl.exact.integers import determinant, number_rows, primitive, sides, sign, unit_view
 from cpwl.exact.rational import pivots
+from cpwl.geometry.cells import cell_of
 from cpwl.geometry.facets import Hyperplanes, hyperplanes
 from cpwl.geometry.generators import MOST, Generators, corners_of, generators, plane_rows
 from cpwl.geometry.polyhedra import Polyhedra, end_to_end, joined, picked, ranges
@@ -43,7 +44,7 @@ Numbers = NDArray[np.int64]
 Integers = NDArray[np.object_]
 
 
-class Undecided(Exception):
+class TooManyFaces(Exception):
     """The form would take too long, for the reason given: other ways decide."""
 
 
@@ -80,11 +81,14 @@ def hulls(polyhedra: Polyhedra, spanned: Generators | None = None) -> Hulls:
     for i in np.flatnonzero(~spanned.known).tolist():  # few: empty ones, and those that contain a line
         numbers = np.unique(planes.number[_own(polyhedra, i)])
         normals = polyhedra[i].integer()[:, :-1]
-        if _is_of_full_rank(polyhedra.A[_own(polyhedra, i)], normals, n):
-            if math.comb(len(numbers) + 1, n) > MOST:
-                raise Undecided(f"piece {i} has too many rows")
-            continue
-        more[i] = _with_lines(polyhedra[i].integer(), i)
+        if not _is_of_full_rank(polyhedra.A[_own(polyhedra, i)], normals, n):
+            more[i] = _with_lines(polyhedra[i].integer(), i)
+        elif math.comb(len(numbers) + 1, n) > MOST:
+            if n > 2:  # in the plane there are no more corners than rows
+                raise TooManyFaces(f"piece {i} has too many rows")
+            spanning = cell_of((polyhedra[i].integer() * [*[1] * n, -1]).tolist(), n).rays
+            places = np.array([place for place, _ in spanning], dtype=object).reshape(-1, n + 1)
+            more[i] = places, places[:0]
     if more:
         places, member, start, lines = _joined(spanned, more)
     found = np.flatnonzero(_are_solid(places, member, start, n))
@@ -132,7 +136,7 @@ def _with_lines(rows: Integers, i: int) -> tuple[Integers, Integers]:
     kept = [*pivots(reduced, rank), n]
     section = primitive(rows[:, kept])
     if math.comb(len(np.unique(section.astype(str), axis=0)) + 1, rank) > MOST:
-        raise Undecided(f"piece {i} has too many rows")
+        raise TooManyFaces(f"piece {i} has too many rows")
     corners = corners_of(section)
     wide = np.zeros((len(corners), n + 1), dtype=np.int64).astype(object)
     wide[:, kept] = corners
@@ -260,15 +264,24 @@ def _lowest(mask: int) -> int:
     return (mask & -mask).bit_length() - 1
 
 
-def facets(stack: Hulls) -> tuple[Numbers, Numbers, Integers]:
-    """The facets, each hyperplane of a piece once: the piece, the row among its rows, and a place inside."""
-    piece, rows, inside = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)], [stack.places[:0]]
+def facet_members(stack: Hulls) -> Iterator[tuple[Numbers, int, Numbers, int]]:
+    """The facets, each hyperplane of a piece once, type by type.
+
+    The hulls, the row among their rows, the places that span the facets, and how many of these, the last, are lines.
+    """
     for kind, who in _types(stack):
         own = stack.member[stack.start[who][:, None] + np.arange(kind.size)]
         for mask, r in _facet_rows(kind).items():
-            piece.append(stack.piece[who])
-            rows.append(np.full(len(who), r, dtype=np.int64))
-            inside.append(middle(stack.places[own[:, _bits(mask & ~kind.lines)]]))
+            yield who, r, own[:, _bits(mask)], (mask & kind.lines).bit_count()
+
+
+def facets(stack: Hulls) -> tuple[Numbers, Numbers, Integers]:
+    """The facets: the piece, the row among its rows, and a place inside."""
+    piece, rows, inside = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)], [stack.places[:0]]
+    for hull, r, members, lines in facet_members(stack):
+        piece.append(stack.piece[hull])
+        rows.append(np.full(len(hull), r, dtype=np.int64))
+        inside.append(middle(stack.places[members[:, : members.shape[1] - lines]]))
     who, row = np.concatenate(piece), np.concatenate(rows)
     order = np.lexsort([row, who])
     return who[order], row[order], np.concatenate(inside)[order]
@@ -282,13 +295,11 @@ def facet_twins(stack: Hulls) -> Numbers:
     [1, -1, -1, -1, -1, 0, -1, -1]
     """
     found: dict[tuple[int, ...], list[tuple[int, int]]] = {}
-    for kind, who in _types(stack):
-        own = stack.member[stack.start[who][:, None] + np.arange(kind.size)]
-        for mask, r in _facet_rows(kind).items():
-            rows, places = stack.polyhedra.start[who] + r, np.sort(own[:, _bits(mask)], axis=1)
-            keys = np.column_stack([stack.planes.number[rows], places]).tolist()
-            for key, row, i in zip(keys, rows.tolist(), who.tolist(), strict=True):
-                found.setdefault(tuple(key), []).append((row, i))
+    for who, r, members, _ in facet_members(stack):
+        rows = stack.polyhedra.start[who] + r
+        keys = np.column_stack([stack.planes.number[rows], np.sort(members, axis=1)]).tolist()
+        for key, row, i in zip(keys, rows.tolist(), who.tolist(), strict=True):
+            found.setdefault(tuple(key), []).append((row, i))
     twin = np.full(len(stack.polyhedra.b), -1, dtype=np.int64)
     for ends in found.values():
         if len(ends) == 2 and stack.planes.side[ends[0][0]] != stack.planes.side[ends[1][0]]:
@@ -343,10 +354,10 @@ class Chains:
 
 
 def chains(stack: Hulls, most: float = math.inf) -> Chains:
-    """All chains of the form; `Undecided` if they are more than about `most`."""
+    """All chains of the form; `TooManyFaces` if they are more than about `most`."""
     n, kinds = stack.polyhedra.dim, list(_types(stack))
     if sum(kind.size for kind, _ in kinds) * math.factorial(n) > most:
-        raise Undecided("pieces with too many flags")
+        raise TooManyFaces("pieces with too many flags")
     spans, rows, depths, parts = [], [], [], []
     for kind, who in kinds:
         facet, flag, depth = _chains_of(kind, n)

@@ -283,10 +283,8 @@ def parts_of_simplices(points: Any, simplices: Any, values: Any) -> Parts:
     return Parts(_half_spaces(det, adj), laws, None, 0.0, mesh, floats=has_floats(points) or has_floats(values))
 
 
-def parts_of_grid(axes: Sequence[Any], values: Any, triangulation: str) -> Parts:
+def parts_of_grid(axes: Sequence[Any], values: Any) -> Parts:
     """A table on a rectangular grid, each box cut into ``n!`` simplices along its diagonal (Kuhn)."""
-    if triangulation != "kuhn":
-        raise InputError(f'`triangulation` must be "kuhn", not {str(triangulation)[:50]}')
     n = len(axes)
     if n == 0:
         raise InputError("`axes` is empty: give one list of coordinates for each input")

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cpwl.doors import method_of
 from cpwl.exact.integers import linked, sides, unit_view
 from cpwl.exact.rational import fraction_array
-from cpwl.function.cpwl import CPWL, generators_of, method_of
-from cpwl.function.form import Hulls, Undecided, chains, facet_twins, hulls, unique_rows
+from cpwl.function.cpwl import CPWL, generators_of
+from cpwl.function.form import Hulls, TooManyFaces, chains, facet_twins, hulls, unique_rows
 from cpwl.function.form import facets as facets_by_corners
 from cpwl.function.lineality import divided
-from cpwl.function.mesh import shared_facets
-from cpwl.function.parts import Mesh, Parts, label_maps
+from cpwl.function.parts import Parts, label_maps
 from cpwl.geometry.facets import Facet, FacetCover, Hyperplanes, facets_of, hyperplanes, redundant_rows, rows_of
 from cpwl.geometry.generators import Generators, generators
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron, ranges
@@ -35,9 +35,9 @@ class Contacts:
     """Contacts between pieces with one label: each facet's neighbours, and whether they cover all of it.
 
     `facets` has those of every piece that counts. For exact data the stack must carry its integers. `twins` has for
-    rows the piece with the same facet on the other side, as `twins_in_mesh` or the maker of the function knows it: they
-    touch without a question. Everything else is asked of linear programs, though only where hyperplane and label are
-    the same; not even that if `all_known`.
+    rows the piece with the same facet on the other side, as far as it is known: they touch without a question.
+    Everything else is asked of linear programs, though only where hyperplane and label are the same; not even that if
+    `all_known`.
     """
 
     def __init__(
@@ -115,14 +115,6 @@ class Contacts:
         return self.probe.interior(contact, on=[0]) is not None
 
 
-def facets_of_simplex(mesh: Mesh, i: int) -> list[Facet]:
-    """All rows of a simplex are facets, row `k` the one without corner `k`."""
-    size = mesh.simplices.shape[1]
-    points = mesh.points[mesh.simplices[i]]
-    middle = (points.sum(axis=0) - points) / (size - 1)
-    return [Facet(i, i * size + k, middle[k]) for k in range(size)]
-
-
 def facets_by_rays(polyhedra: Polyhedra, i: int, inner: NDArray[Any]) -> list[Facet]:
     """All rows as facets, where each is known to be one; the points are of the polyhedron, where a ray along the normal
     from the point inside leaves it, and need not be on that facet.
@@ -134,14 +126,6 @@ def facets_by_rays(polyhedra: Polyhedra, i: int, inner: NDArray[Any]) -> list[Fa
         length = np.where(speed > 0, room[:, None] / speed, np.inf).min(axis=0, initial=np.inf)
     points = x + np.where(np.isfinite(length), length, 0.0)[:, None] * A
     return [Facet(i, r, point) for r, point in zip(range(rows.start, rows.stop), points, strict=True)]
-
-
-def twins_in_mesh(mesh: Mesh) -> dict[int, int]:
-    """For each row of a mesh's simplices the simplex with the same facet, if there is exactly one."""
-    size = mesh.simplices.shape[1]
-    one, two = shared_facets(mesh.simplices).pairs()
-    pairs: Iterable[tuple[int, int]] = zip(one.tolist(), two.tolist(), strict=True)
-    return {row: other // size for a, b in pairs for row, other in ((a, b), (b, a))}
 
 
 # Which pieces of one law have a convex union?
@@ -171,7 +155,7 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Body:
+class Merged:
     """A piece, or pieces that were merged."""
 
     members: tuple[int, ...]
@@ -193,7 +177,7 @@ class Merger:
         polyhedra: Polyhedra,
         planes: Hyperplanes,
         contacts: Contacts,
-        bodies: dict[int, Body],
+        bodies: dict[int, Merged],
         probe: Probe,
         spans: Generators | None,
     ) -> None:
@@ -400,14 +384,14 @@ class Merger:
                     facets[key] = facet
         members = tuple(sorted(i for body in bodies for i in body.members))
         loose = frozenset(row for body in bodies for row in body.loose)
-        self.bodies[self.next] = Body(members, facets, loose, self._corners_of(bodies, facets))
+        self.bodies[self.next] = Merged(members, facets, loose, self._corners_of(bodies, facets))
         self.body_of.update(dict.fromkeys(members, self.next))
         for i in union[0]:
             for j in self._apart.get(i, ()):
                 self._keep_apart(self.next, j)
         self.next += 1
 
-    def _corners_of(self, bodies: list[Body], facets: dict[Key, Facet]) -> NDArray[np.int64] | None:
+    def _corners_of(self, bodies: list[Merged], facets: dict[Key, Facet]) -> NDArray[np.int64] | None:
         """What spans a union; places on fewer rows than its rows have directions are inside a face.
 
         A union of pieces without lines may contain lines, and then no corner: its least faces are on fewer rows. The
@@ -445,7 +429,7 @@ def whole_unions(polyhedra: Polyhedra, label: NDArray[np.int64], which: NDArray[
     try:
         stack = hulls(polyhedra.take(which))
         found = chains(stack, _FLAGS) if len(stack.piece) else None
-    except Undecided:
+    except TooManyFaces:
         return []
     if found is None:
         return []
@@ -500,9 +484,8 @@ def merge(p: CPWL, spans: Generators | None = None) -> CPWL:
     """The same function in fewer pieces, or `p` itself if no pieces can be merged.
 
     Exactly for exact data. For float data a row bounds a piece within `tol`, relative, and the law of the first
-    piece stands for those of its component. Unions that are convex as a whole are found by the normal form, the others
-    step by step. Neighbours that are known are not looked for, and then corners and rays, `spans` if they are known
-    too, decide without linear programs.
+    piece stands for those of its component. Corners and rays, `spans` if they are known, decide where they are cheap,
+    linear programs elsewhere.
 
     >>> from cpwl import CPWL
     >>> p = CPWL.from_pieces([[[1]], [[-1], [1]], [[-1]]], [[0], [0, 2], [-2]], [[0], [1], [1]], [0, 0, 0])
@@ -542,21 +525,17 @@ def merge_with_groups(
     if known is not None:
         near = _one_row_a_plane(polyhedra, planes, near)
         near = [i for i in near if not p.tol or _is_thick(polyhedra[i], known[0][i], p.tol)]
-        spans = _spans_of(polyhedra, near) if spans is None else spans
-    elif p.mesh is not None:
+    if p.mesh is not None:
         spans = generators_of(p)
-    elif p.tol == 0:
+    elif spans is None and (known is not None or p.tol == 0):
         spans = _spans_of(polyhedra, near)
-    twins = known[1] if known is not None else {} if p.mesh is None else twins_in_mesh(p.mesh)
-    free = given is None and known is None and p.mesh is None
-    seen = _seen_by_corners(polyhedra, near, spans) if free and p.tol == 0 and spans is not None else None
-    # A loop over pieces: each takes linear programs of its own, unless it is a simplex or its corners are known.
+    twins: dict[int, int] = {} if known is None else known[1]
+    seen = _seen_by_corners(polyhedra, near, spans) if known is None and p.tol == 0 and spans is not None else None
+    # A loop over pieces: each takes linear programs of its own, unless its corners are known.
     if seen is not None:
         facets, twins = seen
     elif given is not None:
         facets = {i: given[i] for i in near if i in given}
-    elif p.mesh is not None:
-        facets = {i: facets_of_simplex(p.mesh, i) for i in near}
     elif known is not None:
         facets = {i: facets_by_rays(polyhedra, i, known[0][i]) for i in near}
     else:
@@ -591,7 +570,7 @@ def _planned(
             rows = range(int(polyhedra.start[i]), int(polyhedra.start[i + 1]))
             loose = frozenset(rows) - redundant - {f.row for f in facets[i]}
         corners = None if spans is None or spans.start[i] == spans.start[i + 1] else spans.of_piece(i)
-        bodies[i] = Body((i,), contacts.facets[i], loose, corners)
+        bodies[i] = Merged((i,), contacts.facets[i], loose, corners)
     return Merger(polyhedra, planes, contacts, bodies, probe, spans).run()
 
 
@@ -627,7 +606,7 @@ def _seen_by_corners(
     try:
         own_spans = replace(spans, start=np.append(spans.start[number], spans.start[-1]))
         stack = hulls(polyhedra.take(number), own_spans)
-    except Undecided:
+    except TooManyFaces:
         return None
     own, piece = stack.polyhedra.owner, number[stack.piece]
     shift = polyhedra.start[piece] - stack.polyhedra.start[:-1]  # from rows of the stack to those of all pieces

@@ -110,9 +110,8 @@ def _corners(spanned: Generators, unit: float) -> tuple[NDArray[np.float64], Rel
     near = np.asarray((weight > 0) & (np.abs(spanned.places[:, :-1]).max(axis=1, initial=0) <= limit * weight))
     corners = np.zeros(spanned.places.shape)
     corners[near] = ratio_view(spanned.places[near], spanned.places[near, -1:])
-    owner = np.repeat(np.arange(len(spanned.start) - 1), np.diff(spanned.start))
     bounded = spanned.known
-    bounded[owner[~near[spanned.member]]] = False
+    bounded[spanned.owner[~near[spanned.member]]] = False
     return corners, bounded
 
 

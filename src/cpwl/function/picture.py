@@ -11,10 +11,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cpwl.doors import check_choice, check_count
-from cpwl.errors import InputError, LimitError, counted
+from cpwl.doors import check_choice, check_count, method_of, needed
+from cpwl.errors import InputError, counted
 from cpwl.function.answers import Report
-from cpwl.function.cpwl import CPWL, method_of
+from cpwl.function.cpwl import CPWL
 from cpwl.geometry.polyhedra import box_polyhedron
 
 # The box in which a function is drawn: all of a bounded domain, otherwise where it bends and some room around.
@@ -342,14 +342,9 @@ _PIXELS, _TRIANGLES = 700, 2000  # of a map and of a surface, at least
 
 def axes_for(ax: Any, *, solid: bool = False) -> Any:
     """The axes to draw on: those that were given, or new ones, in three dimensions if asked for."""
-    try:
-        import matplotlib.pyplot as plt
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] != "matplotlib":
-            raise
-        raise LimitError("matplotlib is not installed; run `pip install matplotlib`") from error
+    pyplot = needed("matplotlib.pyplot", "`plot`")
     if ax is None:
-        return plt.figure(figsize=(6, 5)).add_subplot(projection="3d" if solid else None)
+        return pyplot.figure(figsize=(6, 5)).add_subplot(projection="3d" if solid else None)
     if solid and getattr(ax, "name", "") != "3d":
         raise InputError('a surface needs axes in three dimensions: `fig.add_subplot(projection="3d")`')
     return ax

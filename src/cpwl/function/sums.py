@@ -61,7 +61,7 @@ _MANY = 7  # breakpoints up to which one hidden layer is the smallest
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Part:
+class Summand:
     """The function ``x -> function(rows x)`` of fewer inputs; ``rows[:, columns]`` is the identity.
 
     Piece `i` of the whole lies, seen through `rows`, in piece ``at[i]`` of the part.
@@ -78,7 +78,7 @@ class Part:
         return np.concatenate([own[..., :-1].dot(self.rows), own[..., -1:]], axis=-1)[self.at]
 
 
-def come_apart(p: CPWL, *, peel: bool) -> list[Part]:
+def come_apart(p: CPWL, *, peel: bool) -> list[Summand]:
     """The parts of an exact function: they add up to it on every piece. `ConstructionError` if there is only one.
 
     >>> p = CPWL.from_grid([range(10), range(4)], [[i % 2 + j * j for j in range(4)] for i in range(10)])
@@ -282,7 +282,7 @@ def span_of(vectors: NDArray[np.object_]) -> tuple[NDArray[np.object_], NDArray[
 # From sets of hyperplanes to functions.
 
 
-def _line(p: CPWL, graph: Graph, own: list[int], value: NDArray[np.object_]) -> Part | None:
+def _line(p: CPWL, graph: Graph, own: list[int], value: NDArray[np.object_]) -> Summand | None:
     """The function of one input with these hinges, 0 before the first."""
     rows, columns = span_of(graph.planes[own[:1], :-1])
     scale = [Fraction(graph.planes[h, columns[0]]) for h in own]
@@ -297,7 +297,7 @@ def _line(p: CPWL, graph: Graph, own: list[int], value: NDArray[np.object_]) -> 
     ends = {"left_slope": [Fraction(0)] * p.outputs, "right_slope": [Fraction(v) for v in slope]}
     function = CPWL.from_breakpoints([places[k] for k in order], heights, **ends)
     found = contained(p, rows, function)
-    return None if found is None else Part(rows, columns, function, found)
+    return None if found is None else Summand(rows, columns, function, found)
 
 
 def slice_of(p: CPWL, rows: NDArray[np.object_], columns: NDArray[np.int64]) -> CPWL | None:
@@ -345,14 +345,14 @@ def _face(p: CPWL, columns: NDArray[np.int64], others: NDArray[np.int64]) -> CPW
     return CPWL.from_simplices(x[points][:, columns].tolist(), number.reshape(faces.shape), values[points].tolist())
 
 
-def _section(p: CPWL, rows: NDArray[np.object_], parts: list[Part]) -> Part | None:
+def _section(p: CPWL, rows: NDArray[np.object_], parts: list[Summand]) -> Summand | None:
     """The part of these inputs, read off a slice of what the parts before leave; None if that is not all of it."""
     columns = span_of(rows)[1]
     function = slice_of(rest_of(p, parts), rows, columns)
     if function is None:
         return None
     found = contained(p, rows, function)
-    return None if found is None else Part(rows, columns, function, found)
+    return None if found is None else Summand(rows, columns, function, found)
 
 
 def contained(p: CPWL, rows: NDArray[np.object_], function: CPWL) -> NDArray[np.int64] | None:
@@ -392,25 +392,25 @@ def _ranges_contained(p: CPWL, rows: NDArray[np.object_], function: CPWL) -> NDA
     return np.array(found, dtype=np.int64)
 
 
-def rest_of(p: CPWL, parts: list[Part]) -> CPWL:
+def rest_of(p: CPWL, parts: list[Summand]) -> CPWL:
     """What is left of a function on its pieces when parts are taken off: continuous, as all of them are."""
     return with_laws(p, p.laws.rational() - sum(part.laws() for part in parts), instead=True) if parts else p
 
 
-def _with_slopes(p: CPWL, parts: list[Part]) -> list[Part]:
+def _with_slopes(p: CPWL, parts: list[Summand]) -> list[Summand]:
     """The parts, with what is left of the function: its affine part goes to inputs that parts have, where it can."""
     if not parts:
         raise ConstructionError("the pieces of this function do not determine its parts")
     left = p.laws.rational() - sum(part.laws() for part in parts)
     identity = fraction_array(np.eye(p.dim, dtype=np.int64))
     if (left != left[:1]).any():
-        return [*parts, Part(identity, np.arange(p.dim), with_laws(p, left, instead=True), np.arange(p.num_pieces))]
+        return [*parts, Summand(identity, np.arange(p.dim), with_laws(p, left, instead=True), np.arange(p.num_pieces))]
     slopes = np.concatenate([part.rows for part in parts])
     basis, law = span_of(slopes)[0], left[0]
     if len(span_of(np.concatenate([basis, law[:, :-1]]))[0]) > len(basis):
         nothing = Polyhedra(np.zeros((0, p.dim)), np.zeros(0), np.zeros(2, dtype=np.int64))
         affine = CPWL.from_parts(Parts(nothing, Laws.from_integer(homogeneous(left[:1])), None, 0.0))
-        return [*parts, Part(identity, np.arange(p.dim), affine, np.zeros(p.num_pieces, dtype=np.int64))]
+        return [*parts, Summand(identity, np.arange(p.dim), affine, np.zeros(p.num_pieces, dtype=np.int64))]
     shares, done, first = _shares(slopes, law[:, :-1]), [], 0
     for part in parts:
         last = first + len(part.rows)

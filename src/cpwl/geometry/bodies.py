@@ -52,6 +52,11 @@ class Bodies:
         return self.spans.places
 
     @property
+    def spanning(self) -> tuple[NDArray[np.int64], NDArray[np.object_]]:
+        """What spans one body after the other: the number of the body, and the place."""
+        return self.spans.owner, self.places[self.spans.member]
+
+    @property
     def known(self) -> NDArray[np.bool_]:
         """Which of them have generators: the others contain a line, or have too many rows."""
         return self.spans.known
@@ -213,7 +218,7 @@ def irredundant(polyhedra: Polyhedra, inner: NDArray[np.object_]) -> Polyhedra:
     unsure = []
     for i, rows in enumerate(kept):  # each polyhedron has corners of its own
         left_out = np.setdiff1d(np.arange(polyhedra.start[i], polyhedra.start[i + 1]), rows)
-        places = found.places[found.member[found.start[i] : found.start[i + 1]]]
+        places = found.places[found.of_piece(i)]
         if len(left_out) and not (len(places) and _hold(rows_of(polyhedra, left_out.tolist()).integer(), places)):
             unsure.append(i)
     if not unsure:

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.geometry.extent import extents
-from cpwl.geometry.polyhedra import Polyhedra, fact, intervals, ranges
+from cpwl.geometry.polyhedra import Polyhedra, extents, fact, intervals, ranges
 
 _BLOCK = 10_000_000  # numbers in one temporary array
 _POINTS = 1 << 17  # points that wait at the same time

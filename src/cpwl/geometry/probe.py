@@ -43,8 +43,8 @@ class Probe:
 
         Rational for exact data, float otherwise.
         """
-        if self.tol == 0 and polyhedron.dim - len(on) == 1 and len(on) < 2:
-            return _inside_interval(polyhedron.integer(), on)
+        if self.tol == 0 and polyhedron.dim == 1 and not on:
+            return _inside_interval(polyhedron.integer())
         wide = self._inflated(polyhedron, on)
         lp = self._load(wide.A, wide.b)
         objective = np.append(np.zeros(polyhedron.dim), 1.0)
@@ -218,34 +218,17 @@ class Probe:
         return np.array([Fraction(v, place[-1]) for v in place[:-1]], dtype=object) if inside else None
 
 
-def _inside_interval(rows: NDArray[np.object_], on: Sequence[int]) -> NDArray[np.object_] | None:
-    """A rational point strictly inside an interval: rows of one variable, or of two with one held as an equation."""
-    if on:
-        # The line a.x = b is x = (b a + t (-a_2, a_1)) / a.a.
-        a1, a2, b = rows[on[0]].tolist()
-        square = a1 * a1 + a2 * a2
-        others = [row for k, row in enumerate(rows.tolist()) if k != on[0]]
-        bounds = [(c2 * a1 - c1 * a2, e * square - b * (c1 * a1 + c2 * a2)) for c1, c2, e in others]
-    else:
-        bounds = [(a, b) for a, b in rows.tolist()]
-    if any(slope == 0 and right <= 0 for slope, right in bounds):
+def _inside_interval(rows: NDArray[np.object_]) -> NDArray[np.object_] | None:
+    """A rational point strictly inside rows of one variable, well away from both ends where there is room."""
+    if any(slope == 0 and right <= 0 for slope, right in rows):
         return None
-    low = max((Fraction(right, slope) for slope, right in bounds if slope < 0), default=None)
-    high = min((Fraction(right, slope) for slope, right in bounds if slope > 0), default=None)
-    if low is not None and high is not None and low >= high:
-        return None
-    t = _between(low, high)
-    point = [(b * a1 - t * a2) / square, (b * a2 + t * a1) / square] if on else [t]
-    return np.array([Fraction(x) for x in point], dtype=object)
-
-
-def _between(low: Fraction | None, high: Fraction | None) -> Fraction:
-    """A number between the two, well away from both where there is room."""
-    if low is not None and high is not None:
-        return (low + high) / 2
-    if low is not None:
-        return low + 1 + abs(low)
-    return high - 1 - abs(high) if high is not None else Fraction(0)
+    low = max((Fraction(right, slope) for slope, right in rows if slope < 0), default=None)
+    high = min((Fraction(right, slope) for slope, right in rows if slope > 0), default=None)
+    if low is None:
+        return np.array([Fraction(0) if high is None else high - 1 - abs(high)], dtype=object)
+    if high is None:
+        return np.array([low + 1 + abs(low)], dtype=object)
+    return np.array([(low + high) / 2], dtype=object) if low < high else None
 
 
 # The smallest box around a polyhedron, exactly.

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import block_array, csr_array, issparse
 
 from cpwl.errors import InputError, LimitError, counted
-from cpwl.exact.rational import as_reals, fraction_array, from_flint_array, to_flint, to_float, unmasked
+from cpwl.exact.rational import as_reals, fraction_array, from_flint_array, points_of, to_flint, to_float
 from cpwl.exact.sparse import RationalMatrix
 
 # The values of a network at many points, in float64 or in rationals, within bounded memory.
@@ -217,7 +217,11 @@ class Network(Layered):
         """
         if precision not in _TYPES:
             raise InputError(f'`precision` must be "float64" or "float32", not {str(precision)[:40]!r}')
-        points, exact = _convert_points(x)
+        points = points_of(x)
+        exact = points.dtype == object
+        if not exact and not np.isfinite(points).all():
+            where = tuple(int(i) for i in np.argwhere(~np.isfinite(points))[0])
+            raise InputError(f"`x` must be finite, but `x{list(where)}` is {points[where]}", where=where)
         if points.ndim not in (1, 2) or points.shape[-1] != self.inputs:
             raise InputError(
                 f"`x` has shape {points.shape}, but this network takes points of {self.inputs} coordinates; "
@@ -230,74 +234,63 @@ class Network(Layered):
         )
         return values[0] if points.ndim == 1 else values
 
-    # Calculating, exactly; `cpwl.network.algebra` needs this class, so it is imported where it is used. NumPy leaves
-    # `2.0 * network` and `A @ network` to us.
+    # Calculating, exactly: declared here; `cpwl.network.algebra` has the algorithms. NumPy leaves `2.0 * network` and
+    # `A @ network` to us.
     __array_ufunc__ = None
 
     def __add__(self, other: Any) -> Network:
-        """The sum with a network or a constant."""
-        from cpwl.network.algebra import add
+        """The sum of two networks, side by side, or of a network and a constant; in rationals.
 
-        return add(self, other)
+        >>> relu = Network([([[1]], [0]), ([[1]], [0])])
+        >>> (relu + relu @ ([[-1]], [0]) - "1/2")([["-3"]])
+        array([[Fraction(5, 2)]], dtype=object)
+        """
 
-    __radd__ = __add__
+    def __radd__(self, constant: Any) -> Network:
+        """The sum of a constant and a network."""
 
     def __sub__(self, other: Any) -> Network:
-        from cpwl.network.algebra import subtract
-
-        return subtract(self, other)
+        """The difference of two networks, or of a network and a constant."""
 
     def __rsub__(self, constant: Any) -> Network:
-        from cpwl.network.algebra import subtracted_from
-
-        return subtracted_from(self, constant)
+        """The network ``x -> constant - network(x)``."""
+        return (-self).__add__(constant)
 
     def __neg__(self) -> Network:
-        from cpwl.network.algebra import negative
-
-        return negative(self)
+        """The network ``x -> -network(x)``."""
+        return self * -1
 
     def __mul__(self, factor: Any) -> Network:
         """The multiple by a number, or by one for each output."""
-        from cpwl.network.algebra import times
 
-        return times(self, factor)
-
-    __rmul__ = __mul__
+    def __rmul__(self, factor: Any) -> Network:
+        """The multiple by a number, or by one for each output."""
 
     def __matmul__(self, inner: Any) -> Network:
         """The network after another one, or after an affine map ``(A, b)``."""
-        from cpwl.network.algebra import compose
 
-        return compose(self, inner)
+    def compose(self, inner: Any) -> Network:
+        """The network ``x -> network(inner(x))`` of another network, or of an affine map ``(A, b)``.
 
-    compose = __matmul__
+        >>> relu = Network([([[1]], [0]), ([[1]], [0])])
+        >>> (relu @ relu).sizes.neurons, (relu @ ([[1, -1]], [0]))([[5.0, 3.0]])
+        (2, array([[2.]]))
+        """
 
     def __rmatmul__(self, matrix: Any) -> Network:
-        from cpwl.network.algebra import linear_image
-
-        return linear_image(self, matrix)
+        """The network ``x -> M network(x)``."""
 
     def __getitem__(self, j: Any) -> Network:
-        """One output, or some of them."""
-        from cpwl.network.algebra import output
-
-        return output(self, j)
+        """Output `j` of a network, or those of a slice or list; neurons that are no longer read stay."""
 
     def plot(self, *, ax: Any = None) -> Any:
         """Draw the network with matplotlib: neurons and weights, or the widths of the layers if it is large.
 
         Positive weights are orange, negative weights are blue. Returns the axes.
         """
-        from cpwl.network.picture import plot_network
-
-        return plot_network(self, ax)
 
     def _repr_svg_(self) -> str:
         """Its layers as bars, for notebooks."""
-        from cpwl.network.picture import layer_bars
-
-        return layer_bars(self)
 
 
 def assemble(layers: Sequence[Layer], exact: Sequence[ExactLayer] | None = None) -> Network:
@@ -482,24 +475,6 @@ def _check_shapes(layers: Sequence[Layer]) -> None:
                 f"takes {counted(weight.shape[1], 'input')}, but layer {number - 1} gives {counted(given, 'output')}"
             )
             raise InputError(f"layer {number} {sizes}", layer=number)
-
-
-def _convert_points(x: ArrayLike) -> tuple[NDArray[Any], bool]:
-    """The points as rationals if any is written as one, otherwise as float64; and which of the two."""
-    unmasked(x, "x")
-    try:
-        points = np.asarray(x)
-    except ValueError:
-        raise InputError("`x` is ragged: all points must have the same number of coordinates") from None
-    if points.dtype.kind in "OUS":
-        return fraction_array(x), True
-    if points.dtype.kind not in "fiu":
-        raise InputError(f"`x` must hold numbers, not {points.dtype}")
-    points = points.astype(np.float64, copy=False)
-    if not np.isfinite(points).all():
-        where = tuple(int(i) for i in np.argwhere(~np.isfinite(points))[0])
-        raise InputError(f"`x` must be finite, but `x{list(where)}` is {points[where]}", where=where)
-    return points, False
 
 
 def _freeze(layer: Layer) -> Layer:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from cpwl.errors import LimitError, counted
-
-if TYPE_CHECKING:
-    from cpwl.network.network import Network
+from cpwl.doors import method_of, needed
+from cpwl.errors import counted
+from cpwl.network.network import Network
 
 # The layers of a network as SVG text.
 
 
-def layer_bars(network: Network, *, width: int = 320, height: int = 110) -> str:
+@method_of(Network, "_repr_svg_")
+def layer_bars(network: Network) -> str:
     """The widths of a network from input to output, one bar a layer, as SVG."""
+    width, height = 320, 110
     sizes = [network.inputs, *(weight.shape[0] for weight, _ in network.layers)]
     text = 'font-size="9.5" text-anchor="middle"'
     slot = width / len(sizes)
@@ -44,15 +45,9 @@ _WIDE, _WEIGHTS = 80, 4000  # what people tell apart
 _NEGATIVE, _POSITIVE = "#2b6fd6", "#e8710a"
 
 
-def plot_network(network: Network, ax: Any) -> Any:
-    """Draw `network` on `ax`, or on new axes."""
-    try:
-        import matplotlib.pyplot as plt
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] != "matplotlib":
-            raise
-        raise LimitError("matplotlib is not installed; run `pip install matplotlib`") from error
-    drawn = plt.figure(figsize=(7, 4.5)).add_subplot() if ax is None else ax
+@method_of(Network, "plot")
+def plot_network(network: Network, *, ax: Any = None) -> Any:
+    drawn = ax or needed("matplotlib.pyplot", "`plot`").figure(figsize=(7, 4.5)).add_subplot()
     widths = [network.inputs, *(int(weight.shape[0]) for weight, _ in network.layers)]
     small = max(widths) <= _WIDE and network.sizes.nonzeros <= _WEIGHTS
     (_graph if small else _bars)(drawn, network, widths)

@@ -27,7 +27,7 @@ from cpwl.errors import CpwlError, InputError, LimitError
 from cpwl.function.cpwl import CPWL
 from cpwl.function.domain import box_around
 from cpwl.function.evaluate import sample
-from cpwl.function.mesh import kuhn_grid
+from cpwl.function.parts import kuhn_grid
 from cpwl.io.c.write import CCode, Form, to_c
 from cpwl.network.jit import jit
 from cpwl.network.network import Network

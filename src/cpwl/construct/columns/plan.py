@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from cpwl.construct.analysis import Analysis
 from cpwl.construct.plan import Plan
 from cpwl.errors import ConstructionError
-from cpwl.function.mesh import KuhnGrid, is_even, kuhn_grid
+from cpwl.function.parts import KuhnGrid, is_even, kuhn_grid
 from cpwl.network.network import Network
 from cpwl.network.program import Chain, Row, chained
 
@@ -192,7 +192,7 @@ def _base(values: NDArray[np.object_]) -> Fraction:
 def lower(grid: KuhnGrid) -> Network:
     """The network of a grid.
 
-    >>> from cpwl.function.mesh import kuhn_grid
+    >>> from cpwl.function.parts import kuhn_grid
     >>> from cpwl.function import CPWL
     >>> p = CPWL.from_grid([[0, 1, 2], [0, 1, 2]], [[1, 0, 2], [0, 3, 0], [1, 0, 1]])
     >>> lower(kuhn_grid(p.mesh))

@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, diags_array, hstack, vstack
 
 from cpwl.exact.integers import adjugate, quotient, ratio_view
-from cpwl.function.mesh import shared_facets
-from cpwl.function.parts import Mesh
+from cpwl.function.parts import Mesh, shared_facets
 from cpwl.geometry.complex import Complex
 from cpwl.search import highs_takes, highs_with
 

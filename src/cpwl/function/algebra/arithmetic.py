@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.doors import check_argument, check_list, chosen_numbers, within_float64
+from cpwl.doors import check_argument, check_list, chosen_numbers, method_of, within_float64
 from cpwl.errors import InputError, counted
 from cpwl.exact.integers import homogeneous, number_rows, primitive
 from cpwl.exact.rational import fraction_array, fractions_for
-from cpwl.function.cpwl import CPWL, generators_of, method_of
+from cpwl.function.cpwl import CPWL, generators_of
 from cpwl.function.merge import merge
 from cpwl.function.parts import Laws, Parts
 from cpwl.function.snap.snap import snap
@@ -72,13 +72,6 @@ def common_domain(one: Polyhedron | None, two: Polyhedron | None) -> Polyhedron 
         return one
     rows = primitive(one.meet(two).integer())
     return body_of(rows[number_rows(rows)[0]])
-
-
-def scaled(laws: NDArray[np.object_], factor: NDArray[np.object_]) -> NDArray[np.object_]:
-    """Laws times rationals, one for each output."""
-    above = np.array([f.numerator for f in factor], dtype=object)
-    below = np.array([f.denominator for f in factor], dtype=object)
-    return np.concatenate([laws[..., :-1] * above[:, None], laws[..., -1:] * below[:, None]], axis=-1)
 
 
 def summed(laws: NDArray[np.object_], others: NDArray[np.object_]) -> NDArray[np.object_]:

@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.doors import check_argument, check_outside
+from cpwl.doors import check_argument, check_outside, method_of
 from cpwl.errors import InputError, counted
 from cpwl.exact.integers import homogeneous, primitive, sign
 from cpwl.exact.rational import exact_matrix, fraction_array
 from cpwl.function.algebra.arithmetic import exactly, function_of, pieces_of
 from cpwl.function.algebra.extremes import border_rows, need_convex
 from cpwl.function.answers import point_text
-from cpwl.function.cpwl import CPWL, method_of
+from cpwl.function.cpwl import CPWL
 from cpwl.function.form import middle
 from cpwl.function.parts import Laws, Parts
 from cpwl.geometry.bodies import Bodies, body_of, stacked
@@ -106,27 +106,24 @@ def _common(laws: Integers) -> tuple[Integers, Integers]:
 
 def _image(bodies: Bodies, forms: Integers, below: Integers) -> Generators:
     """The generators of each body, mapped by its law."""
-    entry, owner = ranges(bodies.spans.start[:-1], np.diff(bodies.spans.start))
-    places = bodies.places[bodies.spans.member[entry]]
+    owner, places = bodies.spanning
     above = (forms[owner] * places[:, None]).sum(axis=2)
     mapped = np.column_stack([above, below[owner] * places[:, -1]])
-    return Generators(mapped, entry, bodies.spans.start)
+    return Generators(mapped, np.arange(len(mapped)), bodies.spans.start)
 
 
 def _leaving(
     bodies: Bodies, forms: Integers, below: Integers, image: Generators, border: Integers
 ) -> tuple[Integers, Integers] | None:
     """A point whose value is outside the border, with that value; None if there is none."""
-    entry, owner = ranges(bodies.spans.start[:-1], np.diff(bodies.spans.start))
+    owner, places = bodies.spanning
     found = None
     for row in border:
         over = image.places[:, :-1].dot(row[:-1]) - image.places[:, -1] * row[-1]
         bad = np.flatnonzero(sign(over) > 0)
         if len(bad):
             k = bad[0]
-            found = _point_beyond(
-                bodies, int(owner[k]), bodies.places[bodies.spans.member[entry[k]]], forms, below, row
-            )
+            found = _point_beyond(bodies, int(owner[k]), places[k], forms, below, row)
             break
     probe = Probe(0.0)
     for i in np.flatnonzero(~bodies.known).tolist() if found is None else ():

@@ -7,19 +7,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.doors import formerly, within_float64
+from cpwl.doors import formerly, method_of, within_float64
 from cpwl.errors import InputError
-from cpwl.exact.integers import number_rows, sides
+from cpwl.exact.integers import number_rows, signs_at
 from cpwl.exact.rational import fraction, is_number
 from cpwl.function.algebra.arithmetic import check_shapes, common_domain, exactly, function_of, pieces_of
-from cpwl.function.cpwl import CPWL, method_of
+from cpwl.function.cpwl import CPWL
 from cpwl.function.doctor.first_error import first_error
 from cpwl.function.flags import consistency
 from cpwl.function.parts import Laws, Parts
 from cpwl.geometry.bodies import Bodies, body_of, joined_bodies, stacked
 from cpwl.geometry.facets import hyperplanes
 from cpwl.geometry.overlay import cut_by, overlay, repeated, split
-from cpwl.geometry.polyhedra import Polyhedron, as_domain, ranges
+from cpwl.geometry.polyhedra import Polyhedron, as_domain
 from cpwl.geometry.probe import Probe
 
 # The rows that bound the domain of a function, read off its pieces.
@@ -50,11 +50,8 @@ def inside_border(bodies: Bodies, others: Bodies) -> NDArray[np.bool_]:
         return result
     used, where = np.unique(bodies.spans.member, return_inverse=True)
     places = bodies.places[used]
-    outside = np.zeros(len(places), dtype=bool)
-    for k in range(len(rows)):  # a domain has few rows
-        outside |= sides(rows[k : k + 1], places, np.zeros(len(places), dtype=np.int64), np.arange(len(places))) > 0
-    _, owner = ranges(bodies.spans.start[:-1], np.diff(bodies.spans.start))
-    result[owner[outside[where.ravel()]]] = False
+    outside = np.asarray((signs_at(np.column_stack([rows[:, :-1], -rows[:, -1:]]), places) > 0).any(axis=0))
+    result[bodies.spans.owner[outside[where.ravel()]]] = False
     probe, walls = Probe(0.0), body_of(rows)
     for i in np.flatnonzero(~bodies.known).tolist():
         result[i] = probe.bounds(bodies.polyhedra[i], walls)

@@ -7,7 +7,6 @@ need not meet face to face, and may be unbounded.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -17,14 +16,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.errors import InputError
-from cpwl.exact.integers import are_multiples, number_rows, primitive, ratio_view, sign
+from cpwl.errors import ConstructionError, InputError
+from cpwl.exact.integers import are_multiples, ratio_view, sign
 from cpwl.exact.rational import ratios
 from cpwl.function.cpwl import CPWL
-from cpwl.function.form import middle
+from cpwl.function.flags import spanned
+from cpwl.function.form import Hulls, facet_members, middle, middles
 from cpwl.geometry.bodies import solid
 from cpwl.geometry.cells import Cell, cell_of, cut
-from cpwl.geometry.facets import hyperplanes
 from cpwl.geometry.polyhedra import fact
 
 # The edges of the pieces of a function of two inputs, on their lines, exactly.
@@ -36,6 +35,7 @@ from cpwl.geometry.polyhedra import fact
 
 BEGIN, END = -1, -2
 """In the place of a point: the two infinite ends of a line."""
+_NONE = np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,94 +73,36 @@ class Edges:
     last: NDArray[np.int64]
 
 
-def find_edges(p: CPWL) -> Edges:
-    """All edges of the pieces of an exact function of two inputs."""
-    planes = hyperplanes(p.polyhedra, 0.0)
-    count = int(planes.number.max(initial=-1)) + 1
-    rows = primitive(p.polyhedra.integer()) * planes.side[:, None]
-    lines = np.zeros((count, 3), dtype=object)
-    lines[planes.number] = np.column_stack([rows[:, :2], -rows[:, 2]])
-    owner, side = p.polyhedra.owner, -planes.side  # a row is a.x <= b: its piece is on the other side of its normal
-    if p.mesh is not None:
-        points, ends = _mesh_ends(p)
-    else:
-        # One row for each side of a line in each piece: a row may have been written twice.
-        key = (owner * (count + 1) + planes.number) * 2 + (side > 0)
-        keep = np.unique(key, return_index=True)[1]
-        owner, side, number = owner[keep], side[keep], planes.number[keep]
-        points, ends = _cut_ends(lines, owner, side, number)
-        return _with_interior(lines, points, owner, side, number, ends)
-    return _with_interior(lines, points, owner, side, planes.number, ends)
+def find_edges(stack: Hulls) -> Edges:
+    """All edges of what spans the pieces of an exact function of two inputs."""
+    points = _ranked(np.where(stack.places[:, -1:] == 0, np.array([0, 0, 1], dtype=object), stack.places))
+    piece, rows, ends = [_NONE], [_NONE], [np.zeros((0, 2), dtype=np.int64)]
+    for who, r, members, lines in facet_members(stack):
+        row = stack.polyhedra.start[who] + r
+        line = stack.table[stack.planes.number[row]]
+        two = np.tile([BEGIN, END], (len(who), 1))
+        if not lines:  # a corner and another one, or a ray
+            two = members[:, np.argsort(stack.places[members[0], 2] == 0, kind="stable")]
+            other = stack.places[two[:, 1]]
+            onwards = sign(other[:, 0] * line[:, 1] - other[:, 1] * line[:, 0]) > 0
+            two[:, 1] = np.where(other[:, 2] != 0, two[:, 1], np.where(onwards, END, BEGIN))
+            place = [points.position(line, two[:, k]) for k in (0, 1)]
+            two[place[0] > place[1]] = two[place[0] > place[1], ::-1]
+        piece.append(stack.piece[who])
+        rows.append(row)
+        ends.append(two)
+    row = np.concatenate(rows)
+    order = np.argsort(row)
+    first, last = np.concatenate(ends)[order].T
+    number, side = stack.planes.number[row[order]], -stack.planes.side[row[order]]
+    # a row is a.x <= b: its piece is on the other side of its normal
+    return Edges(stack.table, points, np.concatenate(piece)[order], number, side, first, last)
 
 
 def cross(one: NDArray[np.object_], two: NDArray[np.object_]) -> NDArray[np.object_]:
     """The point on two lines, ``(X, Y, W)`` with any sign of `W`; 0 is parallel, with ``(X, Y)`` the direction."""
     (a, b, c), (d, e, f) = (np.moveaxis(rows, -1, 0) for rows in (one, two))
     return np.stack([b * f - c * e, c * d - a * f, a * e - b * d], axis=-1)
-
-
-def _mesh_ends(p: CPWL) -> tuple[Points, NDArray[np.int64]]:
-    """Row `k` of a triangle is the edge without corner `k`."""
-    assert p.mesh is not None
-    first, place = number_rows(p.mesh.corners)
-    corner = place[p.mesh.simplices]
-    ends = np.stack([corner[:, [1, 2]], corner[:, [2, 0]], corner[:, [0, 1]]], axis=1).reshape(-1, 2)
-    return _ranked(p.mesh.corners[first]), ends
-
-
-def _cut_ends(
-    lines: NDArray[np.object_], owner: NDArray[np.int64], side: NDArray[np.int64], number: NDArray[np.int64]
-) -> tuple[Points, NDArray[np.int64]]:
-    """What the other rows of its piece leave of the line of each row: two points, or twice the same if nothing."""
-    start = np.searchsorted(owner, np.arange(owner.max(initial=-1) + 2))
-    size = np.diff(start)[owner]
-    one = np.repeat(np.arange(len(owner)), size)
-    shift = np.arange(len(one)) - np.repeat(np.cumsum(size) - size, size)
-    two = np.repeat(start[owner], size) + shift
-    one, two = one[one != two], two[one != two]
-    at, cut = lines[number[one]], lines[number[two]]
-    meet = cross(at, cut)
-    turn = sign(meet[:, 2])
-    crossing = np.flatnonzero(turn)
-    first, place = number_rows(primitive(meet[crossing] * turn[crossing, None]))
-    points = _ranked((primitive(meet[crossing] * turn[crossing, None]))[first])
-    # Along (b, -a) of the first line the second form grows at the rate -W: a lower end where its piece lies there.
-    low = -turn * side[two] > 0
-    ends = np.empty((len(owner), 2), dtype=np.int64)
-    ends[:] = BEGIN, END
-    position = points.position(at[crossing], place)
-    for column, chosen, better in ((0, low[crossing], -1), (1, ~low[crossing], 1)):
-        rows = np.flatnonzero(chosen)
-        rows = rows[np.argsort(better * position[rows], kind="stable")][::-1]
-        ends[one[crossing[rows]], column] = place[rows]  # the best one is written last
-    parallel = np.flatnonzero(turn == 0)
-    foot = np.column_stack([-at[parallel, 2:] * at[parallel, :2], (at[parallel, :2] ** 2).sum(axis=1)])
-    outside = sign((foot * cut[parallel]).sum(axis=1)) * side[two[parallel]] < 0
-    ends[one[parallel[outside]]] = BEGIN
-    return points, ends
-
-
-def _with_interior(
-    lines: NDArray[np.object_],
-    points: Points,
-    owner: NDArray[np.int64],
-    side: NDArray[np.int64],
-    number: NDArray[np.int64],
-    ends: NDArray[np.int64],
-) -> Edges:
-    """Edges of positive length, in the direction of their lines, of pieces that are not within a line."""
-    position = np.stack([points.position(lines[number], ends[:, k]) for k in (0, 1)], axis=1)
-    turned = position[:, 0] > position[:, 1]
-    long = position[:, 0] != position[:, 1]
-    if (ends < 0).any():
-        long &= ~turned  # cut ends are in order unless nothing is left between them
-        turned[:] = False
-    ends = np.where(turned[:, None], ends[:, ::-1], ends)
-    # A piece without interior lies in one line, on both sides of which it has an edge.
-    key = owner[long] * (len(lines) + 1) + number[long]
-    both = np.intersect1d(key[side[long] > 0], key[side[long] < 0])
-    keep = np.flatnonzero(long)[~np.isin(owner[long], both // (len(lines) + 1))]
-    return Edges(lines, points, owner[keep], number[keep], side[keep], ends[keep, 0], ends[keep, 1])
 
 
 def _ranked(place: NDArray[np.object_]) -> Points:
@@ -223,8 +165,6 @@ class PlanarBends:
     corners: NDArray[np.object_]
     """Corners ``(X, Y, W)`` of the domain, and its extreme rays with ``W = 0``."""
     bounded: bool
-    solid: NDArray[np.int64]
-    """The pieces that have an interior."""
 
 
 @fact
@@ -245,7 +185,10 @@ def find_bends(p: CPWL) -> PlanarBends:
     >>> sorted(abs(found.lines).tolist()), found.vertices.tolist(), found.bounded
     ([[0, 1, 0], [1, 0, 0], [1, 1, 0]], [[0, 0, 1]], False)
     """
-    edges = find_edges(p)
+    stack = spanned(p)
+    if isinstance(stack, str) or not len(stack.piece):
+        raise ConstructionError(stack if isinstance(stack, str) else "no piece has an interior")
+    edges = find_edges(stack)
     sides = np.zeros((len(edges.lines), 2), dtype=bool)
     sides[edges.line, (edges.side > 0).astype(np.int64)] = True
     rim = np.asarray(~sides.all(axis=1))
@@ -255,7 +198,7 @@ def find_bends(p: CPWL) -> PlanarBends:
     on_rim[-2:] = True  # the last two places stand for the infinite ends
     sweep = _sweep(p, edges, ~outer)
     bent = np.unique(sweep.line[np.asarray(sweep.jump != 0).any(axis=1)])
-    point, piece = _middle(p, edges)
+    point, piece = _middle(stack)
     lines = edges.lines[bent]
     turn = away_from(lines, point)
     number = np.full(len(edges.lines), -1, dtype=np.int64)
@@ -279,7 +222,6 @@ def find_bends(p: CPWL) -> PlanarBends:
         boundary,
         corners,
         bounded,
-        np.unique(edges.piece) if len(edges.piece) else np.array([piece], dtype=np.int64),
     )
 
 
@@ -392,58 +334,17 @@ def away_from(lines: NDArray[np.object_], point: NDArray[np.object_]) -> NDArray
     return np.where(value > 0, -1, 1).astype(np.int64)
 
 
-def _middle(p: CPWL, edges: Edges) -> tuple[NDArray[np.object_], int]:
-    """A point inside the piece whose middle is nearest to the middle of them all, and that piece.
-
-    The mean of the ends of a piece's edges; an edge without an end has one a step away.
-    """
-    if len(edges.piece) == 0:
-        return np.array([0, 0, 1], dtype=object), 0
-    view = ratio_view(edges.points.place[:, :2], edges.points.place[:, 2:])
-    ends = np.concatenate([edges.first, edges.last])
-    owner = np.concatenate([edges.piece, edges.piece])
-    bounded = np.ones(p.num_pieces, dtype=bool)
-    bounded[owner[ends < 0]] = False
-    count = np.bincount(owner, minlength=p.num_pieces)
-    candidates = np.flatnonzero(bounded & (count > 0)) if (bounded & (count > 0)).any() else np.flatnonzero(count)
-    finite = ends >= 0
-    middle = np.full((p.num_pieces, 2), np.nan)
-    share = np.bincount(owner[finite], minlength=p.num_pieces)
-    for k in (0, 1):
-        with np.errstate(invalid="ignore"):
-            middle[:, k] = np.bincount(owner[finite], view[ends[finite], k], p.num_pieces) / share
-    middle = np.nan_to_num(middle)
-    weight = middle[candidates] - (view.min(axis=0) + view.max(axis=0)) / 2 if len(view) else middle[candidates]
-    piece = int(candidates[np.argmin((weight**2).sum(axis=1))])
-    return _inside(edges, np.flatnonzero(edges.piece == piece)), piece
-
-
-def _inside(edges: Edges, own: NDArray[np.int64]) -> NDArray[np.object_]:
-    """A point inside the polygon with the given edges: a mean of points of all of them."""
-    total, count = [Fraction(0), Fraction(0)], 0
-    for i in own:
-        l = edges.lines[edges.line[i]]
-        known = [edges.points.place[k] for k in (edges.first[i], edges.last[i]) if k >= 0]
-        square = int(l[0] ** 2 + l[1] ** 2)
-        base = (
-            [Fraction(v, known[0][2]) for v in known[0][:2]] if known else [Fraction(-l[2] * v, square) for v in l[:2]]
-        )
-        away = [Fraction(int(v), int(abs(l[0]) + abs(l[1]))) for v in (l[1], -l[0])]
-        places = [[Fraction(v, k[2]) for v in k[:2]] for k in known]
-        if edges.last[i] < 0:
-            places.append([x + v for x, v in zip(base, away, strict=True)])
-        if edges.first[i] < 0:
-            places.append([x - v for x, v in zip(base, away, strict=True)])
-        total = [t + sum(x[k] for x in places) for k, t in enumerate(total)]
-        count += len(places)
-    if len(own) == 1:  # a half-plane: one step inwards
-        l, side = edges.lines[edges.line[own[0]]], int(edges.side[own[0]])
-        total = [
-            t + count * side * Fraction(int(v), int(abs(l[0]) + abs(l[1]))) for t, v in zip(total, l[:2], strict=True)
-        ]
-    x, y = (t / count for t in total)
-    common = math.lcm(x.denominator, y.denominator)
-    return np.array([int(x * common), int(y * common), common], dtype=object)
+def _middle(stack: Hulls) -> tuple[NDArray[np.object_], int]:
+    """A point inside the piece whose middle is nearest to the middle of them all, bounded if one is, and that piece."""
+    start, finite = stack.start, np.asarray(stack.places[:, -1] != 0, dtype=bool)
+    view = ratio_view(stack.places, np.where(finite, stack.places[:, -1], 1)[:, None]) * finite[:, None]
+    total = np.add.reduceat(view[stack.member], start[:-1])
+    bounded = np.flatnonzero(total[:, 2] == np.diff(start))
+    candidates = bounded if len(bounded) else np.arange(len(total))
+    corners = view[finite, :2]
+    far = (total[:, :2] / total[:, 2:])[candidates] - (corners.min(axis=0) + corners.max(axis=0)) / 2
+    i = int(candidates[np.argmin((far**2).sum(axis=1))])
+    return middles(stack)[i], int(stack.piece[i])
 
 
 # The bends of a function oriented away from another point: from each cell that its lines cut the domain into.

@@ -24,7 +24,7 @@ from cpwl.function.doctor.first_error import row_twins
 from cpwl.function.flags import spanned
 from cpwl.function.form import facets
 from cpwl.function.lineality import divided
-from cpwl.function.mesh import shared_facets
+from cpwl.function.parts import shared_facets
 from cpwl.geometry.complex import complex_of
 from cpwl.geometry.facets import Hyperplanes, facets_of, hyperplanes
 from cpwl.geometry.polyhedra import Polyhedra, fact, picked

@@ -23,7 +23,7 @@ from cpwl.function.cpwl import CPWL
 from cpwl.function.doctor.on_pieces import PieceDoctor
 from cpwl.function.flags import is_sound_by_flags
 from cpwl.function.lineality import divided
-from cpwl.function.mesh import shared_facets
+from cpwl.function.parts import shared_facets
 from cpwl.geometry.facets import Hyperplanes, hyperplanes
 from cpwl.geometry.polyhedra import Polyhedra, fact, intervals, joined
 from cpwl.geometry.probe import Probe

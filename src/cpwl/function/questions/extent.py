@@ -1,6 +1,6 @@
 """The largest and the least value: at a corner of a piece, or without bound along a ray; integrals and means.
 
-Floats propose which corners may be best, and rationals decide among those that a rounding bound leaves.
+Values at corners are compared as floats, each rounded once, and as rationals where these are equal.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.doors import check_argument, check_count, formerly
+from cpwl.doors import check_argument, check_count, formerly, method_of
 from cpwl.errors import InputError
-from cpwl.exact.integers import rounding, sign
+from cpwl.exact.integers import ratio_view, sign
 from cpwl.exact.rational import fraction_array
 from cpwl.function.algebra.arithmetic import exactly, output, pieces_of, subtract
 from cpwl.function.algebra.composition import inner_point
 from cpwl.function.algebra.extremes import absolute, greatest, restrict
 from cpwl.function.answers import Distance, Extremum, Range
-from cpwl.function.cpwl import CPWL, method_of
+from cpwl.function.cpwl import CPWL
 from cpwl.function.snap.snap import snap
 from cpwl.geometry.bodies import Bodies, integral_of, is_bounded
 from cpwl.geometry.overlay import cut_by, repeated
-from cpwl.geometry.polyhedra import as_domain, ranges
+from cpwl.geometry.polyhedra import as_domain
 from cpwl.geometry.probe import Probe
 
 # What a question is about: exact pieces on a domain, with laws and their numbers in the function.
@@ -137,8 +137,7 @@ def mean(p: CPWL, *, domain: Any = None, box: Any = None, output: int | str | No
 def extreme(about: Asked, j: int, sense: int) -> Extremum:
     """The largest value of output `j`, with `sense` -1 the least."""
     bodies, laws = about.bodies, about.laws[:, j]
-    entry, owner = ranges(bodies.spans.start[:-1], np.diff(bodies.spans.start))
-    places = bodies.places[bodies.spans.member[entry]]
+    owner, places = bodies.spanning
     corner = np.asarray(places[:, -1] != 0, dtype=bool)
     rays = np.flatnonzero(~corner)
     growing = rays[sign((laws[owner[rays], :-2] * places[rays, :-1]).sum(axis=1)) == sense]
@@ -149,11 +148,13 @@ def extreme(about: Asked, j: int, sense: int) -> Extremum:
         return _unbounded(about, int(owner[k]), start, fraction_array(places[k, :-1]), sense)
     best: tuple[Fraction, Any, int] | None = None
     ends = np.flatnonzero(corner)
-    for k in ends[_hopeful(laws, owner[ends], places[ends], sense)].tolist():
-        i, place = int(owner[k]), places[k]
-        value = Fraction((laws[i, :-1] * place).sum(), laws[i, -1] * place[-1])
+    law, at = laws[owner[ends]], places[ends]
+    above, below = sense * (law[:, :-1] * at).sum(axis=1), law[:, -1] * at[:, -1]
+    view = ratio_view(above, below)  # quotients are rounded correctly, so that they keep their order
+    for k in np.flatnonzero(view == view.max(initial=-np.inf)).tolist():
+        value = Fraction(sense * above[k], below[k])
         if best is None or sense * value > sense * best[0]:
-            best = value, fraction_array(place[:-1]) / place[-1], i
+            best = value, fraction_array(at[k, :-1]) / at[k, -1], int(owner[ends[k]])
     probe = Probe(0.0)
     for i in np.flatnonzero(~bodies.known).tolist():
         most, where = probe.maximum(bodies.polyhedra[i], sense * laws[i, :-2])
@@ -164,18 +165,6 @@ def extreme(about: Asked, j: int, sense: int) -> Extremum:
             best = value, fraction_array(where), i
     assert best is not None
     return Extremum(best[0], best[1], None, int(about.number[best[2]]), about.moved)
-
-
-def _hopeful(
-    laws: NDArray[np.object_], owner: NDArray[np.int64], places: NDArray[np.object_], sense: int
-) -> NDArray[np.int64]:
-    """The corners that may be best, as far as floats can tell."""
-    law = np.asarray(laws[:, :-1] / laws[:, -1:], dtype=np.float64)[owner]
-    x = np.asarray(places / places[:, -1:], dtype=np.float64)
-    terms = law * x
-    largest = float(np.abs(law).max(initial=0.0) + np.abs(x).max(initial=0.0))
-    value, off = sense * terms.sum(axis=1), rounding(np.abs(terms).sum(axis=1), law.shape[1], largest)
-    return np.flatnonzero(value + off >= (value - off).max(initial=-np.inf))
 
 
 def _unbounded(about: Asked, i: int, start: Any, ray: Any, sense: int) -> Extremum:

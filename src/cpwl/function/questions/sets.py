@@ -9,18 +9,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.doors import formerly, within_float64
+from cpwl.doors import formerly, method_of, within_float64
 from cpwl.errors import InputError, LimitError
 from cpwl.exact.integers import sign
 from cpwl.exact.rational import fraction, fraction_array, fractions_for
 from cpwl.function.answers import Answer, Face, LevelSet, Solutions, point_text
-from cpwl.function.cpwl import CPWL, method_of
+from cpwl.function.cpwl import CPWL
 from cpwl.function.form import exact_rank
 from cpwl.function.questions.extent import Asked, asked, one_output
 from cpwl.geometry.bodies import is_bounded
 from cpwl.geometry.cells import cut, spanned_by
 from cpwl.geometry.overlay import split
-from cpwl.geometry.polyhedra import as_domain, ranges
+from cpwl.geometry.polyhedra import as_domain
 
 Point = NDArray[np.object_]
 
@@ -71,9 +71,7 @@ def _forms(laws: Point, value: Fraction) -> Point:
 
 def _possible(about: Asked, forms: list[Point]) -> list[int]:
     """The bodies on which every form has a zero, as the signs at generators tell."""
-    begin = about.bodies.spans.start
-    entry, owner = ranges(begin[:-1], np.diff(begin))
-    places = about.bodies.places[about.bodies.spans.member[entry]]
+    owner, places = about.bodies.spanning
     good = np.ones(len(about.bodies), dtype=bool)
     for form in forms:
         signs = sign((form[owner] * places).sum(axis=1))

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.doors import check_count
+from cpwl.doors import check_count, method_of
 from cpwl.errors import InputError
 from cpwl.exact.integers import are_multiples, sign
 from cpwl.exact.rational import exact_matrix, fraction_array, negative_direction
 from cpwl.function.algebra.arithmetic import output as output_of
 from cpwl.function.algebra.composition import inner_point
 from cpwl.function.answers import Answer, Lipschitz, number_text, point_text
-from cpwl.function.cpwl import CPWL, method_of
+from cpwl.function.cpwl import CPWL
 from cpwl.function.questions.extent import Asked, asked, one_output
 from cpwl.geometry.bodies import Bodies, body_of
 from cpwl.geometry.facets import hyperplanes
@@ -140,13 +140,15 @@ def step_inside(
 ) -> tuple[NDArray[np.object_], NDArray[np.object_]]:
     """Two points inside body `i`, the second from the first along a direction, at most its whole length."""
     start = inner_point(about.bodies, i)
-    first, last = about.bodies.polyhedra.start[i : i + 2]
-    rows = about.bodies.rows[first:last]
-    room = rows[:, -1] - (rows[:, :-1] * start).sum(axis=1)
-    speed = (rows[:, :-1] * direction).sum(axis=1)
-    steps = [Fraction(r) / s for r, s in zip(room, speed, strict=True) if s > 0]
-    far = min([Fraction(1), *steps])
-    return start, np.asarray(start + far * direction)
+    return start, np.asarray(start + _room(about.bodies, i, start, direction) * direction)
+
+
+def _room(bodies: Bodies, i: int, start: NDArray[np.object_], direction: NDArray[np.object_]) -> Fraction:
+    """The longest step from a point of body `i` that stays in it, as a share of the direction; at most 1."""
+    rows = bodies.rows[slice(*bodies.polyhedra.start[i : i + 2])]
+    room, speed = rows[:, -1] - rows[:, :-1].dot(start), rows[:, :-1].dot(direction)
+    steps: list[Fraction] = [Fraction(r) / s for r, s in zip(room, speed, strict=True) if s > 0]
+    return min([Fraction(1), *steps])
 
 
 @method_of(CPWL, "is_monotone")
@@ -282,13 +284,7 @@ def _refuted(
     about: Asked, j: int, one: int, two: int, point: NDArray[np.object_], normal: NDArray[np.object_], word: str
 ) -> Answer:
     """Two points across the facet, as far away as both pieces allow, and their middle on it."""
-    step = Fraction(1)
-    for i, way in ((one, -1), (two, 1)):
-        first, last = about.bodies.polyhedra.start[i : i + 2]
-        rows = about.bodies.rows[first:last]
-        room = rows[:, -1] - (rows[:, :-1] * point).sum(axis=1)
-        speed = way * (rows[:, :-1] * normal).sum(axis=1)
-        step = min([step, *(Fraction(r) / s for r, s in zip(room, speed, strict=True) if s > 0)])
+    step = min(_room(about.bodies, i, point, way * normal) for i, way in ((one, -1), (two, 1)))
     ends = np.asarray(point - step * normal), np.asarray(point + step * normal)
     values = (about.value(one, ends[0])[j], about.value(one, point)[j], about.value(two, ends[1])[j])
     reason = (

@@ -21,11 +21,11 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from cpwl.doors import check_number
+from cpwl.doors import check_number, method_of
 from cpwl.errors import InputError, LimitError
 from cpwl.exact.integers import homogeneous, primitive
 from cpwl.exact.rational import fraction_array
-from cpwl.function.cpwl import CPWL, Moved, Snapped, method_of
+from cpwl.function.cpwl import CPWL, Moved, Snapped
 from cpwl.function.doctor.first_error import first_error
 from cpwl.function.flags import consistency
 from cpwl.function.jump import largest_jump

@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from cpwl.errors import ConstructionError, InputError, LimitError
 from cpwl.exact.rational import fraction_array
 from cpwl.function.cpwl import CPWL
-from cpwl.function.mesh import KuhnGrid, kuhn_grid
+from cpwl.function.parts import KuhnGrid, kuhn_grid
 from cpwl.io.c.text import Cost, Table, c_type, growth, typed
 
 

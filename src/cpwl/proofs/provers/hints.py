@@ -23,7 +23,7 @@ from cpwl.exact.rational import fraction_array, text
 from cpwl.function import CPWL
 from cpwl.function.bends.profile import bend_direction
 from cpwl.function.bends.table import Table, table_of
-from cpwl.function.mesh import is_even, kuhn_grid
+from cpwl.function.parts import is_even, kuhn_grid
 from cpwl.network import Network
 from cpwl.network.network import exact_layers
 from cpwl.proofs.entries import NoProof, NotRecognised

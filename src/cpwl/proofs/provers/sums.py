@@ -21,7 +21,7 @@ from cpwl.exact.rational import fraction_array, text
 from cpwl.exact.sparse import RationalMatrix
 from cpwl.function import CPWL
 from cpwl.function.evaluate import inner_points
-from cpwl.function.sums import Part, contained, rest_of, slice_of, span_of, with_laws
+from cpwl.function.sums import Summand, contained, rest_of, slice_of, span_of, with_laws
 from cpwl.network import Network
 from cpwl.network.network import exact_layers
 from cpwl.proofs.entries import NoProof, NotRecognised
@@ -45,7 +45,7 @@ def propose_sums(question: Question, prove: Callable[[Question], Proposal]) -> I
     """
     p, network = question.p, question.network
     groups = _groups(network)
-    parts: list[tuple[Part, _Neurons]] = []
+    parts: list[tuple[Summand, _Neurons]] = []
     others: list[_Neurons] = []
     for rows, columns, neurons in groups:
         own = _restricted(network, neurons, columns)
@@ -54,17 +54,17 @@ def propose_sums(question: Question, prove: Callable[[Question], Proposal]) -> I
         if function is None or at is None:
             others.append(neurons)
         else:
-            parts.append((Part(rows, columns, function, at), neurons))
+            parts.append((Summand(rows, columns, function, at), neurons))
     bias, zero = exact_layers(network)[-1][1], np.zeros(p.outputs, dtype=object) + Fraction(0)
     rest = rest_of(p, [part for part, _ in parts])
     if others:
         neurons = [np.sort(np.concatenate(layer)) for layer in zip(*others, strict=True)]
         identity = fraction_array(np.eye(p.dim, dtype=np.int64))
-        parts.append((Part(identity, np.arange(p.dim), rest, np.arange(p.num_pieces)), neurons))
+        parts.append((Summand(identity, np.arange(p.dim), rest, np.arange(p.num_pieces)), neurons))
     else:  # the biases of the outputs are all that is left
         first, own_neurons = parts[0]
         law = np.concatenate([np.zeros((p.outputs, len(first.rows)), dtype=object), bias[:, None]], axis=1)
-        parts[0] = (Part(first.rows, first.columns, with_laws(first.function, law), first.at), own_neurons)
+        parts[0] = (Summand(first.rows, first.columns, with_laws(first.function, law), first.at), own_neurons)
     if len(parts) < 2:
         raise NotRecognised("the network does not fall apart into networks of fewer inputs")
     entries, bound = [], Fraction(0)
