@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 import cpwl
-from cpwl.io.c.text import Table, _array
+from cpwl.io.c.text import CArray, _array
 
 _RUN = """
 #define _POSIX_C_SOURCE 199309L
@@ -87,7 +87,11 @@ def search_code(p: cpwl.CPWL) -> tuple[str, int, int]:
     """A plain search in C, its bytes of constants, and its multiply-adds if the point is in the last region."""
     rows = np.column_stack([p.polyhedra.A, p.polyhedra.b])
     laws = np.column_stack([p.laws.gradient[:, 0], p.laws.offset])
-    tables = [Table("row", "double", rows), Table("law", "double", laws), Table("start", "uint16_t", p.polyhedra.start)]
+    tables = [
+        CArray("row", "double", rows),
+        CArray("law", "double", laws),
+        CArray("start", "uint16_t", p.polyhedra.start),
+    ]
     text = "#include <stdint.h>\n" + "\n".join(_array("law", table) for table in tables) + _SEARCH % p.num_pieces
     return text, sum(table.bytes for table in tables), 2 * len(rows) + 2
 

@@ -32,6 +32,15 @@ __all__ = [
     "w",
 ]
 
+TITLES = {
+    **{f"theorem{k}": f"Theorem {k}" for k in (1, 2, 3)},
+    "algorithm1": "Algorithm 1",
+    "arora2018": "Arora et al. 2018",
+    "he2020": "He et al. 2020",
+    "hertrich2021": "Hertrich et al. 2021",
+}
+"""How bounds are cited."""
+
 # Positive integers at the door, their exact logarithm, and integers too large to compute.
 
 _LARGEST_BITS = 2**32

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias, get_args
 import numpy as np
 
 from cpwl.compilation import Compilation, Prove
-from cpwl.compiled import Compiled, Within
+from cpwl.compiled import Compiled, Within, held_parts
 from cpwl.construct.analysis import Analysis
 from cpwl.construct.plan import ConstructionName, Minimize, Options, Outside, Plan, Precision, Weights, default_error
 from cpwl.construct.plans import Plans
@@ -179,6 +179,15 @@ def compile_levels(
     options = _options(p, "neurons", "float64", None, True, executor, progress)
     job = _Job(p, options, certify=certify, weights=weights, inputs=_formats(p, weights, None), train=train)
     return list(job.levels(levels))
+
+
+def compiled_network(source: CPWL | Network | Compiled) -> Network:
+    """The network of what a writer was given; a function is compiled."""
+    function, network = held_parts(source)
+    if network is None:
+        assert function is not None
+        network = compile(function).network
+    return network
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,7 @@ from cpwl import CPWL, InputError, Network, count_regions, equal, extract, extra
 from cpwl.documents.write import document_text, function_document
 from cpwl.regions.extract import COUNT
 from cpwl.regions.subdivide.subdivide import subdivide
-from cpwl.regions.tiles import Part, first_neurons, split, stream
+from cpwl.regions.tiles import Subdomain, first_neurons, split, stream
 from support.pools import POOLS, pool_of
 
 
@@ -98,7 +98,7 @@ def test_a_wall_of_the_domain_on_a_bend_is_a_wall() -> None:
 
 def test_the_first_neurons_decide_the_parts() -> None:
     network = arrangement(10, 2)
-    tiles = split(network, Part((), None), 12)
+    tiles = split(network, Subdomain((), None), 12)
     made = subdivide(first_neurons(network, 3), None)
     assert made.cells == 7
     assert len(tiles) in (7, 11)

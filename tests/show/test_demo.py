@@ -27,8 +27,8 @@ from cpwl.function.picture import polygons
 from cpwl.show.bundled import (
     NOTES,
     Checked,
+    DemoRow,
     Example,
-    Line,
     bundled_examples,
     check_proof,
     compile_example,
@@ -47,11 +47,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def rows(folder: Path) -> list[Line]:
+def rows(folder: Path) -> list[DemoRow]:
     return run_demo(folder)
 
 
-def test_every_file_is_there_and_no_other(rows: list[Line], folder: Path) -> None:
+def test_every_file_is_there_and_no_other(rows: list[DemoRow], folder: Path) -> None:
     """Five files and a page a function, the checker, one table, and nothing half-written."""
     ends = (".json", ".onnx", ".proof.json", ".network.json", ".exact.proof.json")
     names = {f"{slug}{end}" for slug in EXAMPLES for end in ends}
@@ -61,7 +61,7 @@ def test_every_file_is_there_and_no_other(rows: list[Line], folder: Path) -> Non
 
 
 @pytest.mark.parametrize("slug", sorted(EXAMPLES))
-def test_onnx_files_compute_the_functions(rows: list[Line], folder: Path, slug: str) -> None:
+def test_onnx_files_compute_the_functions(rows: list[DemoRow], folder: Path, slug: str) -> None:
     """In onnxruntime each network agrees with its function at random points of the domain."""
     assert rows
     example = EXAMPLES[slug]
@@ -75,7 +75,7 @@ def test_onnx_files_compute_the_functions(rows: list[Line], folder: Path, slug: 
 
 
 @pytest.mark.parametrize("slug", sorted(EXAMPLES))
-def test_json_files_hold_the_functions(rows: list[Line], folder: Path, slug: str) -> None:
+def test_json_files_hold_the_functions(rows: list[DemoRow], folder: Path, slug: str) -> None:
     """What is loaded from the JSON file has the pieces and the values of the example."""
     assert rows
     p, q = EXAMPLES[slug].function, cpwl.read(folder / f"{slug}.json")
@@ -85,7 +85,7 @@ def test_json_files_hold_the_functions(rows: list[Line], folder: Path, slug: str
     np.testing.assert_array_equal(p(x), q(x))
 
 
-def test_every_exact_network_is_proved(rows: list[Line]) -> None:
+def test_every_exact_network_is_proved(rows: list[DemoRow]) -> None:
     """The checker accepts the proof of every network; for rational data it is a proof of equality."""
     for row in rows:
         assert row.verdict.accepted, row.verdict.text
@@ -95,7 +95,7 @@ def test_every_exact_network_is_proved(rows: list[Line]) -> None:
             assert "network = function" in row.verdict.text
 
 
-def test_the_bound_of_the_float_law_is_not_rounded_down(rows: list[Line]) -> None:
+def test_the_bound_of_the_float_law_is_not_rounded_down(rows: list[DemoRow]) -> None:
     """What the table shows for the control law, which only nearly fits, is at least what was proved."""
     (row,) = (row for row in rows if row.example.function.tol > 0)
     bound = row.exact.error_bound
@@ -112,7 +112,7 @@ def test_rounding_up(x: Fraction) -> None:
 
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("slug", sorted(EXAMPLES))
-def test_onnx_weights_are_proved(rows: list[Line], folder: Path, tmp_path: Path, slug: str) -> None:
+def test_onnx_weights_are_proved(rows: list[DemoRow], folder: Path, tmp_path: Path, slug: str) -> None:
     """The proof beside each ONNX file is accepted for the weights in that file."""
     assert rows
     cpwl.write(cpwl.io.from_onnx(folder / f"{slug}.onnx"), tmp_path / "weights.json")
@@ -122,7 +122,7 @@ def test_onnx_weights_are_proved(rows: list[Line], folder: Path, tmp_path: Path,
 
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("slug", sorted(EXAMPLES))
-def test_a_corrupted_proof_is_refused(rows: list[Line], tmp_path: Path, slug: str) -> None:
+def test_a_corrupted_proof_is_refused(rows: list[DemoRow], tmp_path: Path, slug: str) -> None:
     """Change one component of the proof by 1e-30, or one bias of the network, and the checker says no."""
     files = next(row.files for row in rows if row.example.slug == slug)
     proof, network = (json.loads(path.read_text()) for path in (files.proof, files.network))
@@ -141,7 +141,7 @@ def test_a_corrupted_proof_is_refused(rows: list[Line], tmp_path: Path, slug: st
     assert verdict.text.startswith("refused")
 
 
-def test_the_printed_command_checks_again(rows: list[Line], folder: Path) -> None:
+def test_the_printed_command_checks_again(rows: list[DemoRow], folder: Path) -> None:
     """The command line below the table works in the folder as it is, with Python alone."""
     row = max(rows, key=lambda row: row.sizes.neurons)
     command = [sys.executable, *row.recheck.split()[1:]]
@@ -150,7 +150,7 @@ def test_the_printed_command_checks_again(rows: list[Line], folder: Path) -> Non
     assert "network = function" in done.stdout
 
 
-def test_algorithm_1_is_wrong_where_it_is_said_to_be(rows: list[Line]) -> None:
+def test_algorithm_1_is_wrong_where_it_is_said_to_be(rows: list[DemoRow]) -> None:
     """At each witness the function and the network of Algorithm 1, built again as printed, do differ."""
     assert {row.example.slug for row in rows if row.failure is not None} == {"plane", "space", "five_pieces"}
     for row in rows:
@@ -163,7 +163,7 @@ def test_algorithm_1_is_wrong_where_it_is_said_to_be(rows: list[Line]) -> None:
         assert failure.amount > 1
 
 
-def test_table_has_the_numbers_of_the_files(rows: list[Line], folder: Path) -> None:
+def test_table_has_the_numbers_of_the_files(rows: list[DemoRow], folder: Path) -> None:
     """Inputs, pieces, components, bounds, Algorithm 1, neurons and layers, each counted in another way."""
     lines = _printed(rows).splitlines()
     for slug, example in EXAMPLES.items():
@@ -180,13 +180,13 @@ def test_table_has_the_numbers_of_the_files(rows: list[Line], folder: Path) -> N
         assert cells[8] in ("=", "<=")
 
 
-def test_ours_are_the_smallest(rows: list[Line]) -> None:
+def test_ours_are_the_smallest(rows: list[DemoRow]) -> None:
     """No network is larger than Algorithm 1's, which is within Theorem 2, which is below what came before."""
     for row in rows:
         assert row.sizes.neurons <= row.algorithm1 <= row.theorem2 <= row.hertrich
 
 
-def test_table_fits_80_columns_and_names_everything(rows: list[Line]) -> None:
+def test_table_fits_80_columns_and_names_everything(rows: list[DemoRow]) -> None:
     """In a terminal of 80 columns no cell of the table is cut, and the failures are spelled out."""
     text = _printed(rows)
     assert "…" not in text
@@ -198,7 +198,7 @@ def test_table_fits_80_columns_and_names_everything(rows: list[Line]) -> None:
 
 
 def test_a_refused_proof_is_shown_and_fails(
-    rows: list[Line], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    rows: list[DemoRow], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """If the checker says no, the table says so, stderr says why, and the command exits with 1."""
     refused = [replace(rows[0], verdict=Checked(False, "refused: made up")), *rows[1:]]
@@ -210,7 +210,7 @@ def test_a_refused_proof_is_shown_and_fails(
 
 
 def test_second_run_replaces_the_first(
-    rows: list[Line],
+    rows: list[DemoRow],
     folder: Path,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
@@ -264,7 +264,7 @@ class _Page(HTMLParser):
         self.open.pop()
 
 
-def test_the_table_is_one_whole_page(rows: list[Line], folder: Path) -> None:
+def test_the_table_is_one_whole_page(rows: list[DemoRow], folder: Path) -> None:
     """All tags are closed, and every reference is to a file beside it."""
     assert rows
     text = (folder / "report.html").read_text(encoding="utf-8")
@@ -275,7 +275,7 @@ def test_the_table_is_one_whole_page(rows: list[Line], folder: Path) -> None:
     assert "http" not in text
 
 
-def test_the_page_has_the_numbers_of_the_table(rows: list[Line], folder: Path) -> None:
+def test_the_page_has_the_numbers_of_the_table(rows: list[DemoRow], folder: Path) -> None:
     """Neurons of every function, every failure of Algorithm 1 with its witness, and every verdict."""
     text = (folder / "report.html").read_text(encoding="utf-8")
     assert text.count("wrong by") == sum(row.failure is not None for row in rows) == text.count(" instead of ")
@@ -314,7 +314,7 @@ def test_slices_show_the_function() -> None:
         assert example.function(middle)[0] == pytest.approx(shape.values.mean())
 
 
-def _printed(rows: list[Line]) -> str:
+def _printed(rows: list[DemoRow]) -> str:
     out = StringIO()
     Console(width=80, file=out).print(demo_table(rows))
     return out.getvalue()

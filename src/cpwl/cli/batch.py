@@ -129,7 +129,7 @@ class _Running:
 
 
 @dataclass(frozen=True, slots=True)
-class _Job:
+class _Entry:
     """A function in a file, and where its network goes."""
 
     source: Path
@@ -149,7 +149,7 @@ class _Job:
         return {path.name: sha256(path.read_bytes()).hexdigest() for path in both if path.is_file()}
 
 
-def _jobs(folder: Path, output: Path) -> Iterator[_Job]:
+def _jobs(folder: Path, output: Path) -> Iterator[_Entry]:
     from cpwl.errors import InputError
     from cpwl.io.endings import doors
 
@@ -162,10 +162,10 @@ def _jobs(folder: Path, output: Path) -> Iterator[_Job]:
             continue
         stem = source.stem if source.stem not in taken else source.name  # law.json and law.csv
         taken.add(stem)
-        yield _Job(source, source.name, output / f"{stem}.onnx")
+        yield _Entry(source, source.name, output / f"{stem}.onnx")
 
 
-def _run(job: _Job, options: list[str], timeout: float | None, running: _Running) -> dict[str, Any]:
+def _run(job: _Entry, options: list[str], timeout: float | None, running: _Running) -> dict[str, Any]:
     line: dict[str, Any] = {"input": job.name, "key": job.key(options)}
     command = [sys.executable, "-m", "cpwl", "compile", str(job.source), "-o", str(job.target), "--json", *options]
     limit = None if timeout is None else timeout + _GRACE

@@ -357,6 +357,8 @@ def within_text(found: Within, neurons: int, *, explain: bool) -> str:
 
 
 def _sizes_text(p: CPWL, compiled: Compiled, source: Path, output: Path, seconds: float) -> str:
+    from cpwl.bounds import TITLES
+
     table = table_of("", numbers=("layers", "width", "neurons", "nonzeros"))
     for name, other in compiled.considered.items():
         if other.neurons is None and other.valid is None:
@@ -366,7 +368,7 @@ def _sizes_text(p: CPWL, compiled: Compiled, source: Path, output: Path, seconds
         table.add_row(f"{title}{' (wrong here)' if other.valid is False else ''}", depth, width, neurons, nonzeros)
     for name, bound in compiled.bounds.items():
         limits = (bound.layers, bound.width, bound.neurons)
-        table.add_row(f"bound: {_title(name)}", *map(readable_integer, limits), "-")
+        table.add_row(f"bound: {TITLES[name]}", *map(readable_integer, limits), "-")
     return table_text(
         table,
         f"{source}: {counted(p.num_pieces, 'piece')}, {counted(p.num_components, 'component')}, "
@@ -374,12 +376,6 @@ def _sizes_text(p: CPWL, compiled: Compiled, source: Path, output: Path, seconds
         f"{output}: compiled in {seconds:.2f} s",
         compiled.least_text,
     )
-
-
-def _title(name: str) -> str:
-    """``theorem1`` as "Theorem 1"."""
-    word = name.rstrip("0123456789")
-    return f"{word.capitalize()} {name[len(word) :]}".strip()
 
 
 # What ``cpwl compile --explain`` prints: every construction, what it would cost, and why one was taken.

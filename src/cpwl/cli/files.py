@@ -179,14 +179,14 @@ def _where(finding: Finding) -> str:
 
 
 _Sizes = dict[str, int | None]
-# For each bound its title, the numbers that it needs in the order of its arguments, and the sizes that it is about.
-_BOUNDS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
-    "theorem1": ("Theorem 1", ("pieces",), ("layers", "width", "neurons")),
-    "theorem2": ("Theorem 2", ("components", "pieces"), ("layers", "width", "neurons")),
-    "theorem3": ("Theorem 3", ("dim", "components"), ("layers", "width", "neurons")),
-    "he2020": ("He et al. 2020", ("dim", "components", "pieces"), ("neurons",)),
-    "hertrich2021": ("Hertrich et al. 2021", ("dim", "components"), ("neurons",)),
-    "arora2018": ("Arora et al. 2018", ("dim",), ("layers",)),
+# For each bound the numbers that it needs in the order of its arguments, and the sizes that it is about.
+_BOUNDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "theorem1": (("pieces",), ("layers", "width", "neurons")),
+    "theorem2": (("components", "pieces"), ("layers", "width", "neurons")),
+    "theorem3": (("dim", "components"), ("layers", "width", "neurons")),
+    "he2020": (("dim", "components", "pieces"), ("neurons",)),
+    "hertrich2021": (("dim", "components"), ("neurons",)),
+    "arora2018": (("dim",), ("layers",)),
 }
 
 
@@ -201,17 +201,19 @@ def bounds(
 
     A bound is printed if all numbers that it needs are given.
     """
+    from cpwl.bounds import TITLES
+
     numbers = {"pieces": pieces, "components": components, "dim": dim}
     given = {name: value for name, value in numbers.items() if value is not None}
     if not given:
         raise typer.BadParameter("give at least one of them.", param_hint="'--pieces', '--components', '--dim'")
     try:
-        rows = {name: _bound(name, given) for name, (_, needs, _) in _BOUNDS.items() if given.keys() >= {*needs}}
+        rows = {name: _bound(name, given) for name, (needs, _) in _BOUNDS.items() if given.keys() >= {*needs}}
     except InputError as error:  # what is wrong here is wrong on the command line
         raise typer.BadParameter(str(error)) from error
     table = table_of("bound", numbers=("layers", "width", "neurons"))
     for name, sizes in rows.items():
-        table.add_row(_BOUNDS[name][0], *(_cell(sizes, key) for key in ("layers", "width", "neurons")))
+        table.add_row(TITLES[name], *(_cell(sizes, key) for key in ("layers", "width", "neurons")))
     found = {
         name: {key: None if size is None else plain_integer(size) for key, size in sizes.items()}
         for name, sizes in rows.items()
@@ -223,7 +225,7 @@ def _bound(name: str, given: dict[str, int]) -> _Sizes:
     """The sizes that a bound gives; None for those that are too large to compute."""
     from cpwl import bounds as published
 
-    _, needs, sizes = _BOUNDS[name]
+    needs, sizes = _BOUNDS[name]
     numbers = [given[each] for each in needs]
     if name == "arora2018":
         return {"layers": published.arora2018_hidden_layers(*numbers) + 1}

@@ -63,7 +63,7 @@ from cpwl.regions.tiles import Journal, searched
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Overlay:
+class Contained:
     """Pairs of a cell and a piece that holds all of it, and what follows."""
 
     cell: NDArray[np.int64]
@@ -74,7 +74,7 @@ class Overlay:
     """For each cell whether it is in a piece."""
 
 
-def overlay(found: Pieces, p: CPWL) -> Overlay:
+def overlay(found: Pieces, p: CPWL) -> Contained:
     """Lays all cells, with their generators in integers, over the pieces; the cells cover all of the domain."""
     rows, own = primitive(p.polyhedra.integer()), primitive(found.polyhedra.integer())
     number = number_rows(np.concatenate([rows, own]))[1]
@@ -86,7 +86,7 @@ def overlay(found: Pieces, p: CPWL) -> Overlay:
     cell, piece = cell[inside], piece[inside]
     covered = np.zeros(len(found), dtype=bool)
     covered[cell] = True
-    return Overlay(cell, piece, _filled(found, p, cell, piece, of_piece, of_cell), covered)
+    return Contained(cell, piece, _filled(found, p, cell, piece, of_piece, of_cell), covered)
 
 
 def _contained(
@@ -204,7 +204,7 @@ def equal(
     body, inside = _domain(a, b, domain, box)
     if checkpoint is not None and not (isinstance(a, Network) and isinstance(b, Network)):
         raise InputError("`checkpoint` is for two networks: functions are compared piece by piece, without one")
-    work = _Work(a, b, body, inside, max_regions, checkpoint, executor, progress)
+    work = _Comparison(a, b, body, inside, max_regions, checkpoint, executor, progress)
     return work.verdict()
 
 
@@ -248,7 +248,7 @@ def distance(
     progress = heard(progress)
     check_executor(executor)
     body, inside = _domain(a, b, domain, box)
-    work = _Work(a, b, body, inside, None, None, executor, progress)
+    work = _Comparison(a, b, body, inside, None, None, executor, progress)
     found = work.farthest()
     if found is None:
         point = inside if inside is not None else np.array([Fraction(0)] * _inputs(a), dtype=object)
@@ -281,7 +281,7 @@ def _inputs(f: Operand) -> int:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Work:
+class _Comparison:
     """Two operands on a domain, and the limits of the search."""
 
     a: Operand
@@ -439,7 +439,9 @@ class _Work:
             compared = replace(compared, hole=next((x for x in bare if x is not None), None))
         return compared, f"compared on {counted(compared.regions, 'linear region')} in {counted(p.num_pieces, 'piece')}"
 
-    def _in_pieces(self, p: CPWL, network: Network, body: Polyhedron | None, found: Pieces, laid: Overlay) -> Compared:
+    def _in_pieces(
+        self, p: CPWL, network: Network, body: Polyhedron | None, found: Pieces, laid: Contained
+    ) -> Compared:
         """The cells of pieces that are filled by them, each against the law of its piece."""
         mine = laid.filled[laid.piece]
         cell, piece, laws = laid.cell[mine], laid.piece[mine], p.laws.integer()

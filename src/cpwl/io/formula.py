@@ -47,20 +47,20 @@ class Affine:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Part:
+class _Digested:
     """What is compared by its digest alone."""
 
     digest: bytes = field(init=False, repr=False)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Part) and self.digest == other.digest
+        return isinstance(other, _Digested) and self.digest == other.digest
 
     def __hash__(self) -> int:
         return hash(self.digest)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sum(_Part):
+class Sum(_Digested):
     """``base + sum of factor * term``, all terms maxima."""
 
     base: Affine
@@ -72,7 +72,7 @@ class Sum(_Part):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Max(_Part):
+class Max(_Digested):
     """The largest of at least two members."""
 
     members: tuple[Expression, ...]
@@ -179,13 +179,13 @@ def read_formula(text: str) -> tuple[Expression, ...]:
     """The outputs that a text writes down, one expression each."""
     if len(text) > _LONG:
         raise LimitError(f"the formula has {len(text):,} characters; we read {_LONG:,}")
-    reader = _Reader(text)
+    reader = _Parser(text)
     outputs = reader.outputs()
     reader.end()
     return outputs
 
 
-class _Reader:
+class _Parser:
     """Reads from left to right; `kind`, `word` and `at` are the next token and its place."""
 
     def __init__(self, text: str) -> None:

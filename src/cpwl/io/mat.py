@@ -173,7 +173,7 @@ def read_format5(raw: bytes) -> dict[str, Value]:
     """The variables of a file, by name; `InputError` if it is damaged."""
     if not raw.startswith(b"MATLAB 5.0") or len(raw) < 128 or raw[126:128] not in (b"IM", b"MI"):
         raise InputError("this is not a MATLAB file of format 5 to 7 (`save -v7`), or it is damaged")
-    reader = _Reader("<" if raw[126:128] == b"IM" else ">", _CONSTANT + _FACTOR * len(raw))
+    reader = _Format5("<" if raw[126:128] == b"IM" else ">", _CONSTANT + _FACTOR * len(raw))
     found: dict[str, Value] = {}
     for kind, data in reader.elements(memoryview(raw)[128:]):
         inside = reader.elements(reader.unfolded(data)) if kind == _COMPRESSED else iter([(kind, data)])
@@ -187,7 +187,7 @@ def read_format5(raw: bytes) -> dict[str, Value]:
 
 
 @dataclass(slots=True)
-class _Reader:
+class _Format5:
     order: str
     left: int
     """How many bytes may still be unfolded."""
@@ -306,7 +306,7 @@ def read_format73(path: str, size: int) -> dict[str, Value]:
     h5py = needed("h5py", "a file in MATLAB's format 7.3", "save it with `save(..., '-v7')`")
     try:
         with h5py.File(path, "r") as file:
-            reader = _Reader73(h5py, file, _CONSTANT + _FACTOR * size)
+            reader = _Format73(h5py, file, _CONSTANT + _FACTOR * size)
             return {name: reader.value(reader.member(file, name), 0) for name in file if not name.startswith("#")}
     except InputError:
         raise
@@ -315,7 +315,7 @@ def read_format73(path: str, size: int) -> dict[str, Value]:
 
 
 @dataclass(slots=True)
-class _Reader73:
+class _Format73:
     h5py: Any
     file: Any
     left: int

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.compiled import Compiled, held_parts
-from cpwl.compiler import compile
+from cpwl.compiler import compiled_network
 from cpwl.doors import check_argument, check_limit, check_path, within_float64
 from cpwl.errors import InputError, SolverError
 from cpwl.exact.rational import ratios, text
@@ -328,7 +328,7 @@ def network_and_domain(
         raise InputError("the domain is not bounded: give a bounded one, such as `box=(-1, 1)`")
     if ends is None:
         raise InputError("the domain is empty: no point satisfies all of its rows")
-    return network if network is not None else compile(source).network, body  # type: ignore[arg-type]
+    return compiled_network(source), body
 
 
 class _Model:

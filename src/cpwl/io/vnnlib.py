@@ -18,7 +18,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from cpwl.compiled import Compiled, held_parts
-from cpwl.compiler import compile
+from cpwl.compiler import compiled_network
 from cpwl.doors import check_argument, check_choice, check_limit, check_number, check_path, within_float64
 from cpwl.errors import InputError, LimitError
 from cpwl.exact.rational import text
@@ -216,7 +216,8 @@ def to_vnnlib(
     check_limit(max_regions)
     target = Path(os.fsdecode(folder))
     check_new_folder(target)
-    network = rounded(_network(source) if against is None else _network(source) - _network(against), dtype)
+    network = compiled_network(source)
+    network = rounded(network if against is None else network - compiled_network(against), dtype)
     low, high = _box(source, box, dtype)
     found = extremes(network, box_polyhedron((list(low), list(high)), len(low)), max_regions)
     if found is None:
@@ -238,11 +239,6 @@ def check_new_folder(folder: Path) -> None:
         raise InputError(f"`{folder}` {what}: name a new folder", path=str(folder))
     if not folder.absolute().parent.is_dir():
         raise InputError(f"cannot write `{folder}`: there is no directory `{folder.absolute().parent}`")
-
-
-def _network(source: CPWL | Network | Compiled) -> Network:
-    function, network = held_parts(source)
-    return compile(function).network if network is None else network  # type: ignore[arg-type]  # one of them is there
 
 
 def _box(source: CPWL | Network | Compiled, box: Any, dtype: str) -> tuple[tuple[Fraction, ...], tuple[Fraction, ...]]:

@@ -47,7 +47,7 @@ from cpwl.regions.pieces import (
     points_inside,
 )
 from cpwl.regions.subdivide.subdivide import TooMany, subdivide
-from cpwl.regions.tiles import SIZE, Errand, Journal, Part, searched, stream
+from cpwl.regions.tiles import SIZE, Errand, Journal, Subdomain, searched, stream
 from cpwl.regions.walk.walk import walk
 
 _TOL = 1e-9
@@ -279,17 +279,17 @@ _EXACT = partial(_function_on, exact=True)
 _FLOAT = partial(_function_on, exact=False)
 
 
-def _file(tile: Part) -> str:
+def _file(tile: Subdomain) -> str:
     return "-".join(["part", *map(str, tile.name)]) + ".json"
 
 
-def _save(folder: Path, tile: Part, part: CPWL) -> dict[str, Any]:
+def _save(folder: Path, tile: Subdomain, part: CPWL) -> dict[str, Any]:
     text = document_text(function_document(part), None)
     write_text(folder / _file(tile), text)
     return {"file": _file(tile), "pieces": part.num_pieces, "hash": sha256(text.encode()).hexdigest()}
 
 
-def _load(folder: Path, tile: Part, noted: Any) -> CPWL:
+def _load(folder: Path, tile: Subdomain, noted: Any) -> CPWL:
     """A part that an earlier search has found, which must be there as it was noted."""
     path = folder / _file(tile)
     if sha256(read_bytes(path)).hexdigest() != noted["hash"]:

@@ -36,27 +36,17 @@ from cpwl.network.network import Network
 from cpwl.progress import Progress
 from cpwl.regions.pieces import Pieces, find_pieces, has_few_faces, pieces_of_subdivision
 from cpwl.regions.subdivide.subdivide import TooMany, subdivide
-from cpwl.regions.tiles import Journal, Notes, Part, searched, through_parts
+from cpwl.regions.tiles import Journal, Notes, Subdomain, searched, through_parts
 
 # The regions of a network a portion of its domain at a time, so that they are never held all at once.
 #
 # A portion with too many regions is halved, and its halves are asked apart. Where a question looks across facets the
 # halves overlap, so that each inner facet is inside one of them. Portions depend on network, domain and limits alone.
+# A question is a function of a module with its arguments by name (`partial`), so that it can be sent away.
 
 
 _DEEPEST = 200  # halvings of one part
 _T = TypeVar("_T")
-
-
-@dataclass(frozen=True, slots=True)
-class Question(Generic[_T]):
-    """What is asked of the regions of each portion: a function of a module, so that it can be sent away."""
-
-    function: Callable[..., _T]
-    arguments: tuple[Any, ...]
-
-    def __call__(self, about: Asked) -> _T:
-        return self.function(about, *self.arguments)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,21 +57,21 @@ class Limits:
     at_once: int
     max_regions: int | None
     overlap: bool
-    question: Question[Any]
+    question: Callable[[Asked], Any]
 
-    def at(self, portion: Part) -> tuple[int, bool]:
+    def at(self, portion: Subdomain) -> tuple[int, bool]:
         """How many regions a portion may have, and whether that is the end of the search."""
         # Around a corner of many regions all of them stay together, however small it is: more must be held then.
         most = self.at_once << (len(portion.name) // (3 * self.network.inputs))
         last = self.max_regions is not None and self.max_regions < most
         return min(most, self.max_regions or most), last or len(portion.name) == _DEEPEST
 
-    def halves(self, portion: Part, _: int = 0) -> More:
+    def halves(self, portion: Subdomain, _: int = 0) -> More:
         halves = _halves(portion.body, self.network.inputs, len(portion.name), self.overlap)
-        return More([Part((*portion.name, k), halves[k]) for k in (1, 0)])
+        return More([Subdomain((*portion.name, k), halves[k]) for k in (1, 0)])
 
 
-def _attempt(limits: Limits, portion: Part) -> Any:
+def _attempt(limits: Limits, portion: Subdomain) -> Any:
     """How many regions there are, and the answer; or halves; or nothing, at the end of what is allowed."""
     most, last = limits.at(portion)
     try:
@@ -137,7 +127,7 @@ class Portions(Generic[_T]):
             yield self.limits.question(self._at_once())
             return
         most = self.limits.max_regions
-        for _, outcome in through_parts(_attempt, self.limits, Part((), self.domain), self.executor, self.notes):
+        for _, outcome in through_parts(_attempt, self.limits, Subdomain((), self.domain), self.executor, self.notes):
             if isinstance(outcome, More):
                 continue
             if outcome is None or (most is not None and self.seen + outcome[0] > most):
@@ -295,20 +285,20 @@ class Inquiry:
     def lipschitz(self, norm: Any = 2, *, outputs: Any = None) -> Lipschitz:
         """The Lipschitz constant in a norm, 1, 2 or "inf", with two points that show it."""
         asked = self if outputs is None else replace(self, subject=self.subject[outputs])
-        found, complete = asked._fold(Question(steepest, (norm,)), lambda a, b: a if a.high >= b.high else b)
+        found, complete = asked._fold(partial(steepest, norm=norm), lambda a, b: a if a.high >= b.high else b)
         return replace(found, complete=complete)
 
     @within_float64()
     def is_convex(self, *, output: int | str | None = None) -> Answer:
         """Whether an output is convex: no comes with two points and their middle."""
         j = one_output(self.subject, output)
-        return self._all(Question(bends, (j, 1)), overlap=True)
+        return self._all(partial(bends, j=j, sense=1), overlap=True)
 
     @within_float64()
     def is_concave(self, *, output: int | str | None = None) -> Answer:
         """Whether an output is concave: no comes with two points and their middle."""
         j = one_output(self.subject, output)
-        return self._all(Question(bends, (j, -1)), overlap=True)
+        return self._all(partial(bends, j=j, sense=-1), overlap=True)
 
     @within_float64()
     def is_monotone(self, i: int = 0, *, increasing: bool | None = None, output: int | str | None = None) -> Answer:
@@ -316,10 +306,10 @@ class Inquiry:
         check_count(i, "i", least=0, most=self.subject.inputs - 1)
         j = one_output(self.subject, output)
         if increasing is not None or isinstance(self.subject, CPWL):
-            return self._all(Question(monotone, (i, j, increasing)))
+            return self._all(partial(monotone, i=i, j=j, increasing=increasing))
         # One portion may rise and another fall: each direction is asked of all of them.
-        rising = self._all(Question(monotone, (i, j, True)))
-        falling = rising if rising.holds is not False else self._all(Question(monotone, (i, j, False)))
+        rising = self._all(partial(monotone, i=i, j=j, increasing=True))
+        falling = rising if rising.holds is not False else self._all(partial(monotone, i=i, j=j, increasing=False))
         if falling.holds is not False:
             return falling
         reason = f"{rising.reason}, and {falling.reason}"
@@ -331,7 +321,7 @@ class Inquiry:
         check_count(i, "i", least=0, most=self.subject.inputs - 1)
         which = list(range(self.subject.outputs)) if output is None else [one_output(self.subject, output)]
         found = None
-        for found in (walk := self._walk(Question(dependence, (i, which)))):
+        for found in (walk := self._walk(partial(dependence, i=i, which=which))):
             if found:
                 return found
         if not walk.complete or found is None:
@@ -353,7 +343,7 @@ class Inquiry:
     def solve(self, value: Any = 0) -> Solutions:
         """All points of the domain with that value; `LimitError` if there are too many regions."""
         faces: dict[frozenset[tuple[Any, ...]], Face] = {}
-        for found in (walk := self._walk(Question(solutions, (value,)))):
+        for found in (walk := self._walk(partial(solutions, value=value))):
             for face in found.faces:
                 key = frozenset(map(tuple, [*face.points.tolist(), *face.rays.tolist()]))
                 faces.setdefault(key, face)
@@ -365,7 +355,7 @@ class Inquiry:
     def inside(self, *, domain: Domain = None, box: tuple[Any, Any] | None = None) -> Answer:
         """Whether all values lie in ``A y <= b``, or in a box: no comes with a point that is mapped outside."""
         target = as_domain(domain, self.subject.outputs, box=box)
-        return self._all(Question(_inside, (target,)))
+        return self._all(partial(_inside, target=target))
 
     @within_float64()
     def is_robust(self, x: Any, radius: Any) -> Answer:
@@ -410,7 +400,7 @@ class Inquiry:
     def _extremes(self, output: int | str | None, senses: tuple[int, ...]) -> list[Extremum]:
         """The largest value, with a sense of -1 the least; one search for all."""
         j = one_output(self.subject, output)
-        question = Question(_extremes, (j, senses))
+        question = partial(_extremes, j=j, senses=senses)
         if self.checkpoint is None or isinstance(self.subject, CPWL):
             found, complete = self._fold(question, partial(_better, senses), _are_unbounded)
         else:
@@ -424,14 +414,14 @@ class Inquiry:
 
     def _integral(self, output: int | str | None) -> tuple[Fraction, Fraction]:
         j, total, volume = one_output(self.subject, output), Fraction(0), Fraction(0)
-        for one, two in (walk := self._walk(Question(_integral, (j,)))):
+        for one, two in (walk := self._walk(partial(_integral, j=j))):
             total, volume = total + one, volume + two
         walk.check()
         return total, volume
 
     def _fold(
         self,
-        question: Question[_T],
+        question: Callable[[Asked], _T],
         best: Callable[[_T, _T], _T],
         last: Callable[[_T], bool] | None = None,
         journal: Journal | None = None,
@@ -455,7 +445,7 @@ class Inquiry:
             raise LimitError(walk.unfinished)
         return found, walk.complete
 
-    def _all(self, question: Question[Answer], *, overlap: bool = False) -> Answer:
+    def _all(self, question: Callable[[Asked], Answer], *, overlap: bool = False) -> Answer:
         """Yes if all portions say so; the first no ends the search."""
         answer = None
         for answer in (walk := self._walk(question, overlap=overlap)):
@@ -466,7 +456,7 @@ class Inquiry:
         return answer
 
     def _walk(
-        self, question: Question[_T], *, overlap: bool = False, journal: Journal | None = None
+        self, question: Callable[[Asked], _T], *, overlap: bool = False, journal: Journal | None = None
     ) -> Portions[_T] | Whole[_T]:
         if isinstance(self.subject, CPWL):
             return Whole(question(asked(self.subject, self.domain, None)))

@@ -229,7 +229,7 @@ Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Part:
+class Subdomain:
     """A part of the domain; `name` is the way to it: the third part of the first part is ``(0, 2)``."""
 
     name: tuple[int, ...]
@@ -237,7 +237,7 @@ class Part:
     """None is all of R^n."""
 
 
-def _as_it_is(_: Part, found: Any) -> Any:
+def _as_it_is(_: Subdomain, found: Any) -> Any:
     return found
 
 
@@ -249,18 +249,18 @@ class Notes:
     """
 
     journal: Journal
-    again: Callable[[Part, int], More]
-    note: Callable[[Part, Any], Any] = _as_it_is
-    recall: Callable[[Part, Any], Any] = _as_it_is
+    again: Callable[[Subdomain, int], More]
+    note: Callable[[Subdomain, Any], Any] = _as_it_is
+    recall: Callable[[Subdomain, Any], Any] = _as_it_is
 
-    def add(self, part: Part, outcome: Any) -> None:
+    def add(self, part: Subdomain, outcome: Any) -> None:
         """Note what became of a part."""
         if self.journal.get(part.name) is None and outcome is not None:
             split = isinstance(outcome, More)
             told = {"split": outcome.asked, "parts": len(outcome.items)} if split else {}
             self.journal.add(part.name, **(told or {"done": self.note(part, outcome)}))
 
-    def known(self, part: Part) -> Any:
+    def known(self, part: Subdomain) -> Any:
         """What became of a part in an earlier search; None if it was not reached."""
         noted = self.journal.get(part.name)
         if noted is None:
@@ -274,8 +274,8 @@ class Notes:
 
 
 def through_parts(
-    work: Callable[[Any, Part], Any], shared: Any, first: Part, executor: Executor | None, notes: Notes | None
-) -> Iterator[tuple[Part, Any]]:
+    work: Callable[[Any, Subdomain], Any], shared: Any, first: Subdomain, executor: Executor | None, notes: Notes | None
+) -> Iterator[tuple[Subdomain, Any]]:
     """`unfold` from the `first` part on: what the journal holds is not worked out again, and what is new is noted."""
     known = None if notes is None else notes.known
     for part, outcome in unfold(work, shared, [first], executor, known=known):
@@ -318,7 +318,7 @@ def _rows(weight: Any, width: int) -> Any:
     return weight[:width]
 
 
-def split(network: Network, tile: Part, parts: int) -> list[Part]:
+def split(network: Network, tile: Subdomain, parts: int) -> list[Subdomain]:
     """The tile cut by as many neurons as make at most `parts` parts; the order of neurons decides, nothing else."""
     total = sum(weight.shape[0] for weight, _ in network.layers[:-1])
     low, best = 1, None
@@ -331,7 +331,7 @@ def split(network: Network, tile: Part, parts: int) -> list[Part]:
         else:
             high = middle - 1
     assert best is not None  # one neuron makes at most two parts
-    return [Part((*tile.name, i), best.polyhedra[i]) for i in range(len(best))]
+    return [Subdomain((*tile.name, i), best.polyhedra[i]) for i in range(len(best))]
 
 
 SIZE = 100_000  # cells of a tile: half a GB in R^4, a second's work
@@ -347,8 +347,8 @@ class Errand(Generic[Result]):
     """
 
     work: Callable[[Network, Polyhedron | None, int], Result]
-    note: Callable[[Part, Result], Any] = _as_it_is
-    recall: Callable[[Part, Any], Result] = _as_it_is
+    note: Callable[[Subdomain, Result], Any] = _as_it_is
+    recall: Callable[[Subdomain, Any], Result] = _as_it_is
 
 
 def stream(
@@ -360,18 +360,18 @@ def stream(
     executor: Executor | None = None,
     journal: Journal | None = None,
     progress: Progress | None = None,
-) -> Iterator[tuple[Part, Result]]:
+) -> Iterator[tuple[Subdomain, Result]]:
     """The result of each tile, whole or split as the number of its cells demands; together they are the domain.
 
     The tiles depend on network, domain and `size` alone, and so do the results and their order.
     """
 
-    def again(tile: Part, asked: int) -> More:
+    def again(tile: Subdomain, asked: int) -> More:
         return More(split(network, tile, asked), asked)
 
     notes = None if journal is None else Notes(journal, again, errand.note, errand.recall)
     done, known = 0, 1
-    for tile, outcome in through_parts(_attempt, (network, size, errand.work), Part((), domain), executor, notes):
+    for tile, outcome in through_parts(_attempt, (network, size, errand.work), Subdomain((), domain), executor, notes):
         if isinstance(outcome, More):
             known += len(outcome.items) - 1
             continue
@@ -383,7 +383,7 @@ def stream(
         journal.finish()
 
 
-def _attempt(shared: tuple[Network, int, Callable[..., Result]], tile: Part) -> Result | More:
+def _attempt(shared: tuple[Network, int, Callable[..., Result]], tile: Subdomain) -> Result | More:
     network, size, work = shared
     try:
         return work(network, tile.body, size)
@@ -392,7 +392,7 @@ def _attempt(shared: tuple[Network, int, Callable[..., Result]], tile: Part) -> 
         return More(split(network, tile, parts), parts)
 
 
-def _parts(network: Network, tile: Part, reason: TooMany) -> int:
+def _parts(network: Network, tile: Subdomain, reason: TooMany) -> int:
     """How many parts would do: `m` neurons in general position make about ``m^d`` cells."""
     if "neurons" not in reason.details:
         return _FEWEST

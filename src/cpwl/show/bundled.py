@@ -204,7 +204,7 @@ class Files(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Line:
+class DemoRow:
     """An example, its network, and what was proved and checked about it."""
 
     example: Example
@@ -251,7 +251,7 @@ class Line:
         return " ".join(("python", "-I", NAME, *names))
 
 
-def compile_example(example: Example, folder: Path) -> Line:
+def compile_example(example: Example, folder: Path) -> DemoRow:
     """Compile an example into files in `folder`, prove what is in them, and have the proof checked by a copy there.
 
     >>> from tempfile import TemporaryDirectory
@@ -275,7 +275,7 @@ def compile_example(example: Example, folder: Path) -> Line:
     verdict = check_proof(files.law, files.network, files.proof)
     seconds = perf_counter() - start
     hertrich = bounds.hertrich2021(p.dim, p.num_components)
-    return Line(example, compiled, hertrich, *_try_algorithm_1(p), exported, exact, verdict, files, seconds)
+    return DemoRow(example, compiled, hertrich, *_try_algorithm_1(p), exported, exact, verdict, files, seconds)
 
 
 def check_proof(law: Path, network: Path, proof: Path) -> Checked:
@@ -310,11 +310,11 @@ NOTES = (
 """What the table's columns mean."""
 
 
-def run_demo(folder: str | Path, *, progress: Progress | None = None) -> list[Line]:
+def run_demo(folder: str | Path, *, progress: Progress | None = None) -> list[DemoRow]:
     """Compile every bundled example into `folder`: functions, networks, proofs, pages, the checker, one table."""
     folder = make_folder(folder)
     examples = list(bundled_examples())
-    rows: list[Line] = []
+    rows: list[DemoRow] = []
     for i, example in enumerate(examples):
         if progress is not None:
             progress(i, len(examples), example.name)
@@ -324,7 +324,7 @@ def run_demo(folder: str | Path, *, progress: Progress | None = None) -> list[Li
     return rows
 
 
-def explore(row: Line) -> Page:
+def explore(row: DemoRow) -> Page:
     """The page on which one example can be explored, from what was found out already."""
     example, shown = row.example, row.files
     proofs = (("the compiled network", row.exact), ("the ONNX file, its float64 weights", row.exported))
@@ -338,7 +338,7 @@ def explore(row: Line) -> Page:
     return page_of(found, example.name, box=(example.low, example.high), recipe=recipe)
 
 
-def index_of(rows: Sequence[Line]) -> Page:
+def index_of(rows: Sequence[DemoRow]) -> Page:
     """The page with the table of all examples, which leads to the page and the files of each."""
     heads = ("function", "inputs", "pieces", "components", "Hertrich", "Theorem 2", "Algorithm 1", "ours", "layers")
     lines = []
@@ -365,7 +365,7 @@ def index_of(rows: Sequence[Line]) -> Page:
     )
 
 
-def demo_table(rows: Sequence[Line]) -> Table:
+def demo_table(rows: Sequence[DemoRow]) -> Table:
     """The rows as a table for a terminal of 80 columns or more."""
     table = Table(box=SIMPLE_HEAD, padding=0, pad_edge=False, show_edge=False)
     table.add_column("function", no_wrap=True, style="bold")
@@ -388,7 +388,7 @@ def demo_table(rows: Sequence[Line]) -> Table:
     return table
 
 
-def failures(rows: Sequence[Line]) -> list[str]:
+def failures(rows: Sequence[DemoRow]) -> list[str]:
     """Values of Algorithm 1 where it is wrong, one line for each function."""
     return [
         f"{row.example.name:<14}{float(at.network_value):.4g} instead of {float(at.function_value):.4g} "
@@ -398,13 +398,13 @@ def failures(rows: Sequence[Line]) -> list[str]:
     ]
 
 
-def _algorithm_1(row: Line) -> str | Text:
+def _algorithm_1(row: DemoRow) -> str | Text:
     if row.failure is None:
         return f"{row.algorithm1:,}"
     return Text(f"{row.algorithm1:,}\nwrong by\n{row.failure.amount:.3g}", style="bold red")
 
 
-def _numbers(row: Line) -> list[str]:
+def _numbers(row: DemoRow) -> list[str]:
     """Inputs, pieces, components, and the neurons that suffice by the published bounds."""
     p = row.example.function
     counts = [f"{number}" for number in (p.dim, p.num_pieces, p.num_components)]

@@ -22,7 +22,7 @@ from typing import Any, Literal, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.compiler import compile
+from cpwl.compiler import compiled_network
 from cpwl.errors import CpwlError, InputError, LimitError
 from cpwl.function.cpwl import CPWL
 from cpwl.function.domain import box_around
@@ -67,7 +67,7 @@ def measure_ways(source: CPWL | Network, *, points: int = 10_000, seed: int = 0)
     """
     x = _points(source, points, seed)
     law = None if isinstance(source, Network) else source
-    network = source if isinstance(source, Network) else compile(source).network
+    network = compiled_network(source)
     reference = np.asarray(source(x), dtype=np.float64)
     found: list[Way] = []
     if law is not None:

@@ -34,7 +34,7 @@ from cpwl.errors import ConstructionError, InputError, LimitError
 from cpwl.exact.rational import fraction_array
 from cpwl.function.cpwl import CPWL
 from cpwl.function.parts import KuhnGrid, kuhn_grid
-from cpwl.io.c.text import Cost, Table, c_type, growth, typed
+from cpwl.io.c.text import CArray, Cost, c_type, growth, typed
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,7 +60,7 @@ class GridTables:
     dtype: str
     axes: tuple[Axis, ...]
     values: NDArray[Any]
-    tables: tuple[Table, ...]
+    tables: tuple[CArray, ...]
     inputs: int
     outputs: int
 
@@ -136,11 +136,11 @@ def grid_tables(p: CPWL, dtype: str) -> GridTables:
         raise LimitError(f"the table is too long for a C header, or its values are too near the end of {dtype}")
     kind = c_type(dtype)
     lines = [[axis.points[0], axis.scale[0]] for axis in axes if axis.even]
-    tables = [Table("value", kind, values.ravel())]
-    tables += [Table("line", kind, np.array(lines, dtype=dtype))] if lines else []
+    tables = [CArray("value", kind, values.ravel())]
+    tables += [CArray("line", kind, np.array(lines, dtype=dtype))] if lines else []
     for i, axis in enumerate(axes):
         if not axis.even:
-            tables += [Table(f"axis_{i}", kind, axis.points), Table(f"scale_{i}", kind, axis.scale)]
+            tables += [CArray(f"axis_{i}", kind, axis.points), CArray(f"scale_{i}", kind, axis.scale)]
     return GridTables(grid, dtype, axes, values, tuple(tables), len(axes), values.shape[1])
 
 

@@ -50,7 +50,7 @@ class Cost:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Table:
+class CArray:
     """A constant array: the end of its name, its type in C, and its numbers, ``(k,)`` or ``(k, l)``."""
 
     name: str
@@ -68,7 +68,7 @@ class Body(Protocol):
     @property
     def dtype(self) -> str: ...
     @property
-    def tables(self) -> tuple[Table, ...]: ...
+    def tables(self) -> tuple[CArray, ...]: ...
     @property
     def inputs(self) -> int: ...
     @property
@@ -97,7 +97,7 @@ class NetworkTables:
     """The weights as the code has them."""
     dtype: str
     layers: tuple[LayerTables, ...]
-    tables: tuple[Table, ...]
+    tables: tuple[CArray, ...]
     inputs: int
     outputs: int
     pool: bool
@@ -167,7 +167,7 @@ class TreeTables:
     laws: NDArray[Any]
     lines: NDArray[Any]
     """Start and scale of the buckets along each axis."""
-    tables: tuple[Table, ...]
+    tables: tuple[CArray, ...]
     inputs: int
     outputs: int
     shift: int | None = None
@@ -221,7 +221,7 @@ class Folded:
     axis: int
     odd: bool
     dtype: str
-    tables: tuple[Table, ...]
+    tables: tuple[CArray, ...]
     inputs: int
     outputs: int
 
@@ -302,18 +302,18 @@ def network_tables(network: Network | IntegerNetwork, dtype: str) -> NetworkTabl
     if multiples is not None and len(code) * _BYTES[c_type(multiples[0])] < most:
         pooled, held, kind, unit = False, multiples[0], c_type(multiples[0]), multiples[2]
         values = np.split(multiples[1], np.cumsum([len(v) for v in values])[:-1])
-    tables = [Table("value", kind, pool.astype(held))] if pooled else []
+    tables = [CArray("value", kind, pool.astype(held))] if pooled else []
     ends = np.cumsum([0] + [len(v) for v in values])
     column_kind = _smallest(max(w.shape[1] for w, _ in layers), _UNSIGNED)
     start_kind = _smallest(max(w.nnz for w, _ in layers) + 1, _UNSIGNED)
     found = []
     for i, ((weight, bias), full) in enumerate(zip(layers, dense, strict=True)):
         numbers = code[ends[i] : ends[i + 1]] if pooled else values[i].astype(held)
-        tables.append(Table(f"weight_{i + 1}", short if pooled else kind, numbers))
-        tables.append(Table(f"bias_{i + 1}", c_type(dtype), bias.astype(dtype)))
+        tables.append(CArray(f"weight_{i + 1}", short if pooled else kind, numbers))
+        tables.append(CArray(f"bias_{i + 1}", c_type(dtype), bias.astype(dtype)))
         if not full:
-            tables.append(Table(f"column_{i + 1}", column_kind, weight.indices))
-            tables.append(Table(f"start_{i + 1}", start_kind, weight.indptr))
+            tables.append(CArray(f"column_{i + 1}", column_kind, weight.indices))
+            tables.append(CArray(f"start_{i + 1}", start_kind, weight.indptr))
         found.append(LayerTables(*weight.shape, len(numbers), not full))
     tables = [table for table in tables if table.values.size]
     return NetworkTables(network, dtype, tuple(found), tuple(tables), network.inputs, network.outputs, pooled, unit)
@@ -342,14 +342,14 @@ def tree_layout(
 ) -> TreeTables:
     """The tables of search trees with these numbers."""
     kind, most = sum_type(dtype), max(len(tree.plane), len(tree.laws)) + 1
-    tables = [Table("law", kind, laws.reshape(len(laws), -1))]
+    tables = [CArray("law", kind, laws.reshape(len(laws), -1))]
     if len(tree.plane):
-        tables.append(Table("plane", kind, planes))
-        tables.append(Table("child", _smallest(most, _SIGNED), tree.children))
+        tables.append(CArray("plane", kind, planes))
+        tables.append(CArray("child", _smallest(most, _SIGNED), tree.children))
     if len(tree.plane) > len(tree.planes):
-        tables.append(Table("plane_of", _smallest(len(tree.planes), _UNSIGNED), tree.plane))
+        tables.append(CArray("plane_of", _smallest(len(tree.planes), _UNSIGNED), tree.plane))
     if tree.buckets is not None:
-        tables += [Table("line", kind, lines), Table("root", _smallest(most, _SIGNED), tree.roots)]
+        tables += [CArray("line", kind, lines), CArray("root", _smallest(most, _SIGNED), tree.roots)]
     return TreeTables(tree, dtype, planes, laws, lines, tuple(tables), planes.shape[1] - 1, laws.shape[1], shift)
 
 
@@ -521,16 +521,16 @@ class Guard:
     high: NDArray[Any] | None = None
     rows: NDArray[Any] | None = None
 
-    def tables(self, dtype: str) -> list[Table]:
+    def tables(self, dtype: str) -> list[CArray]:
         """The constants of the domain."""
         if self.outside == "free":
             return []
         if self.rows is not None:
-            return [Table("domain", sum_type(dtype), self.rows)]
+            return [CArray("domain", sum_type(dtype), self.rows)]
         real = c_type(dtype)
         assert self.low is not None
         assert self.high is not None
-        return [Table("low", real, self.low), Table("high", real, self.high)]
+        return [CArray("low", real, self.low), CArray("high", real, self.high)]
 
     def cost(self, inputs: int, dtype: str) -> Cost:
         """What comes before the evaluation."""
@@ -582,7 +582,11 @@ def header(name: str, body: Body, guard: Guard, notes: Sequence[str]) -> str:
 
 def test_program(file: str, name: str, real: str, x: NDArray[Any], y: NDArray[Any], refused: NDArray[Any]) -> str:
     """A program that compares the header with values at some points, bit for bit, and prints PASS."""
-    tables = [Table("test_x", real, x), Table("test_y", real, y), Table("test_refused", "int8_t", refused.astype(int))]
+    tables = [
+        CArray("test_x", real, x),
+        CArray("test_y", real, y),
+        CArray("test_refused", "int8_t", refused.astype(int)),
+    ]
     words = {"name": name, "NAME": name.upper(), "real": real, "count": str(len(x)), "file": file}
     arrays = "\n".join(_array(name, table) for table in tables)
     return _TEST_HEAD.format(**words) + arrays + "\n" + _TEST.format(**words)
@@ -641,7 +645,7 @@ def _before(guard: Guard, words: dict[str, str], inputs: int) -> list[str]:
     return [f"const {real} *p = x;", loop, refuse, "        return 1;", "    }", "}"]
 
 
-def _array(name: str, table: Table) -> str:
+def _array(name: str, table: CArray) -> str:
     """``static const double law_low[2] = {..};``: integers, or the shortest decimals that round to the number.
 
     C++11 has no hexadecimal floats. C99 (annex F) and C++ compilers round decimals of up to 17 digits correctly.

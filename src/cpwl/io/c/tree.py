@@ -98,11 +98,11 @@ def search_tree(p: CPWL, *, buckets: bool = False) -> Tree:
     """
     if p.tol:
         raise InputError("a search tree needs data that is exactly consistent: take `p.snap().function`")
-    return _Builder(p, buckets).tree()
+    return _TreeBuilder(p, buckets).tree()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Part:
+class _CutPiece:
     """A piece, or what cuts have left of it: its law, the planes of its facets, and its sides of the planes at hand."""
 
     cell: Cell
@@ -112,7 +112,7 @@ class _Part:
     high: _Signs
 
 
-class _Builder:
+class _TreeBuilder:
     """The planes of all pieces, the cells of the pieces, and the nodes and leaves found so far."""
 
     def __init__(self, p: CPWL, buckets: bool) -> None:
@@ -200,14 +200,14 @@ class _Builder:
         planes = self.planes[near]
         view = unit_view(planes)
 
-        def part(cell: Cell, law: int, own: NDArray[np.int64]) -> _Part:
+        def part(cell: Cell, law: int, own: NDArray[np.int64]) -> _CutPiece:
             signs = signs_at(planes, np.array(cell.places, dtype=object), view)
-            return _Part(cell, law, own, signs.min(axis=1).astype(np.int8), signs.max(axis=1).astype(np.int8))
+            return _CutPiece(cell, law, own, signs.min(axis=1).astype(np.int8), signs.max(axis=1).astype(np.int8))
 
-        def split(parts: list[_Part], plane: int) -> tuple[list[_Part], list[_Part]]:
+        def split(parts: list[_CutPiece], plane: int) -> tuple[list[_CutPiece], list[_CutPiece]]:
             """The cells on either side, those that the plane cuts cut in two."""
-            below: list[_Part] = []
-            above: list[_Part] = []
+            below: list[_CutPiece] = []
+            above: list[_CutPiece] = []
             row = tuple(planes[plane].tolist())
             for one in parts:
                 if one.low[plane] < 0 < one.high[plane]:
@@ -221,7 +221,7 @@ class _Builder:
 
         root = len(self.plane)
         places = [part(cell, law, np.searchsorted(near, own)) for cell, law, own in pieces]
-        waiting: list[tuple[list[_Part], tuple[tuple[int, int], ...], int, int]] = [(places, (), -1, 0)]
+        waiting: list[tuple[list[_CutPiece], tuple[tuple[int, int], ...], int, int]] = [(places, (), -1, 0)]
         while waiting:
             parts, path, parent, slot = waiting.pop()
             laws = {one.law for one in parts}
@@ -242,7 +242,7 @@ class _Builder:
         return root
 
 
-def _best(parts: list[_Part]) -> int:
+def _best(parts: list[_CutPiece]) -> int:
     """The plane with the fewest laws, then pieces, on its worse side."""
     parts = sorted(parts, key=lambda one: one.law)
     candidates = np.unique(np.concatenate([one.own for one in parts]))

@@ -36,7 +36,7 @@ _ROWS = 64  # of a part
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Part:
+class RowBlock:
     """Some rows of a layer: the columns that they read, and the dense matrix on these; without columns, all of it."""
 
     columns: NDArray[np.int64] | None
@@ -44,18 +44,18 @@ class Part:
     bias: NDArray[np.float64]
 
 
-def split_layers(network: Network, split: Sequence[bool]) -> Iterator[list[Part]]:
+def split_layers(network: Network, split: Sequence[bool]) -> Iterator[list[RowBlock]]:
     """The parts of each layer, in the order in which their outputs are put together; one for a layer left whole."""
     place = np.arange(network.inputs, dtype=np.int64)  # where each output of the layer before is now
     for number, (weight, bias) in enumerate(network.layers, start=1):
         if not split[number - 1]:
             whole = np.empty(weight.shape)
             whole[:, place] = weight.toarray()
-            yield [Part(None, whole, bias)]
+            yield [RowBlock(None, whole, bias)]
             place = np.arange(len(bias), dtype=np.int64)
             continue
         blocks = list(_blocks(weight, keep=number == len(network.layers)))
-        yield [Part(place[read], weight[own][:, read].toarray(), bias[own]) for own, read in blocks]
+        yield [RowBlock(place[read], weight[own][:, read].toarray(), bias[own]) for own, read in blocks]
         place = np.empty(len(bias), dtype=np.int64)
         place[np.concatenate([own for own, _ in blocks])] = np.arange(len(bias))
 

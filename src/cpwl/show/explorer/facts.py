@@ -185,9 +185,6 @@ def _rounded(network: Network) -> Network | None:
         return None
 
 
-_TITLES = {"theorem1": "Theorem 1", "theorem2": "Theorem 2", "theorem3": "Theorem 3", "algorithm1": "Algorithm 1"}
-
-
 def facts(found: Examined) -> list[tuple[str, str]]:
     """The numbers under the title, as pairs of a name and a number."""
     shown = found.function or found.items[0].network
@@ -288,7 +285,7 @@ def _published(compiled: Compiled, p: CPWL) -> list[dict[str, Any]]:
     rows = []
     for name, bound in compiled.bounds.items():
         about = "the sum over its rows" if name == "algorithm1" else "upper bound for every such function"
-        row = _row(_TITLES.get(name, name), f"published: {about}", None, kind="published")
+        row = _row(bounds.TITLES[name], f"published: {about}", None, kind="published")
         rows.append({**row, **_count(bound.neurons), "layers": bound.layers, "width": bound.width})
     return rows + _prior(p)
 
@@ -297,15 +294,14 @@ def _prior(p: CPWL) -> list[dict[str, Any]]:
     """The bounds before the paper's, as far as they can be computed."""
     n, k, q = p.dim, p.num_components, p.num_pieces
     known: dict[str, Callable[[], int]] = {
-        "Hertrich et al. 2021": lambda: bounds.hertrich2021(n, k),
-        "He et al. 2020": lambda: bounds.he2020(n, k, q),
+        "hertrich2021": lambda: bounds.hertrich2021(n, k),
+        "he2020": lambda: bounds.he2020(n, k, q),
     }
     rows = []
-    for title, bound in known.items():
+    for name, bound in known.items():
         with suppress(LimitError):
-            rows.append(
-                {**_row(title, "published: up to a constant, taken as 1", None, kind="published"), **_count(bound())}
-            )
+            row = _row(bounds.TITLES[name], "published: up to a constant, taken as 1", None, kind="published")
+            rows.append({**row, **_count(bound())})
     return rows
 
 
