@@ -54,8 +54,8 @@ class Query:
         What its file is called.
     about : str
         The question, in words.
-    assertion : str
-        What a counterexample must satisfy, in VNN-LIB.
+    cases : tuple
+        Triples ``(k, sign, bound)``: a counterexample has ``sign * Y_k >= bound`` in one of them.
     answer : {"sat", "unsat"}
         Whether there is one.
     value : Fraction
@@ -68,11 +68,25 @@ class Query:
 
     name: str
     about: str
-    assertion: str
+    cases: tuple[tuple[int, int, Fraction], ...]
     answer: Answer
     value: Fraction
     threshold: Fraction
     witness: Point | None
+
+    @property
+    def assertion(self) -> str:
+        """What a counterexample must satisfy, in VNN-LIB."""
+        terms = [
+            f"(>= Y_{k} {decimal(bound)})" if sign > 0 else f"(<= Y_{k} {decimal(-bound)})"
+            for k, sign, bound in self.cases
+        ]
+        either = " ".join(f"(and {term})" for term in terms)
+        return f"(assert {terms[0]})" if len(terms) == 1 else f"(assert (or {either}))"
+
+    def fails(self, values: Sequence[Fraction]) -> bool:
+        """Whether these outputs are a counterexample."""
+        return any(sign * values[k] >= bound for k, sign, bound in self.cases)
 
 
 def queries_of_ranges(outputs: Sequence[Extreme], margin: Fraction) -> Iterator[Query]:
@@ -86,7 +100,7 @@ def queries_of_ranges(outputs: Sequence[Extreme], margin: Fraction) -> Iterator[
                 yield Query(
                     f"y{k}_{end}_{answer}",
                     f"the {word} value of Y_{k} on the box is {value}: is Y_{k} {relation} {float(threshold):.9g}?",
-                    f"(assert ({relation} Y_{k} {decimal(threshold)}))",
+                    ((k, sign, sign * threshold),),
                     answer,  # type: ignore[arg-type]
                     value,
                     threshold,
@@ -103,13 +117,10 @@ def queries_of_equivalence(outputs: Sequence[Extreme], margin: Fraction) -> Iter
     if gap > 0:
         cases.append(("sat", _short(gap, margin * gap, -1)))
     for answer, threshold in cases:
-        either = [
-            f"(and (>= Y_{k} {decimal(threshold)})) (and (<= Y_{k} {decimal(-threshold)}))" for k in range(len(outputs))
-        ]
         yield Query(
             f"equal_{answer}",
             f"the two networks differ by at most {gap} on the box: is it {float(threshold):.9g} or more somewhere?",
-            f"(assert (or {' '.join(either)}))",
+            tuple((k, sign, threshold) for k in range(len(outputs)) for sign in (1, -1)),
             answer,
             gap,
             threshold,
@@ -261,11 +272,7 @@ def _check_witnesses(network: Network, queries: tuple[Query, ...]) -> None:
         if query.witness is None:
             continue
         near = np.array([[Fraction(float(v)) for v in query.witness]], dtype=object)
-        value = max(map(abs, network(near)[0])) if query.name.startswith("equal") else None
-        k = 0 if value is not None else int(query.name[1 : query.name.index("_")])
-        reached = network(near)[0][k] if value is None else value
-        fails = reached > query.threshold if "min" in query.name else reached < query.threshold
-        if fails:
+        if not query.fails(network(near)[0]):
             raise InputError(f"the counterexample of {query.name} is lost when it is rounded: use a larger `margin`")
 
 
