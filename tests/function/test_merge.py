@@ -7,6 +7,9 @@ import numpy as np
 import pytest
 
 from cpwl import CPWL
+from cpwl.geometry.facets import Facet, FacetCover, hyperplanes
+from cpwl.geometry.generators import generators
+from cpwl.geometry.polyhedra import Polyhedra
 from cpwl.geometry.probe import Probe
 from cpwl.io.json import load
 from shallow import random_shallow
@@ -237,3 +240,21 @@ def test_a_union_that_contains_a_line_is_not_merged_further_than_it_is_convex():
     assert p.doctor().healthy
     assert q.doctor().healthy
     assert q.num_pieces == len(pieces)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_known_places_of_facets_change_no_answer(seed):
+    """Which facets of boxes are covered, and which touch, is the same with and without the corners of the boxes."""
+    draw = np.random.default_rng(seed)
+    low = np.concatenate([np.column_stack([side * np.ones(6), draw.integers(0, 3, (6, 2))]) for side in (-1, 0)])
+    high = low + np.column_stack([np.ones(12), draw.integers(1, 4, (12, 2))])
+    unit = np.concatenate([np.eye(3), -np.eye(3)])
+    stack = Polyhedra.from_lists([unit] * 12, np.concatenate([high, -low], axis=1).tolist()).exactly()
+    cover, spans = FacetCover(stack, hyperplanes(stack, 0.0), Probe(0.0)), generators(stack)
+    right = list(range(6, 12))
+    for i in range(6):
+        middle = fractions([[0, *(low[i, 1:] + high[i, 1:]) / 2]])[0]
+        asked, shown = (Facet(i, 6 * i, middle, places) for places in (None, spans.places[spans.of_piece(i)]))
+        assert [cover.touches(asked, j) for j in right] == [cover.touches(shown, j) for j in right]
+        for some in (right, right[:3], right[:1]):
+            assert (cover.uncovered(asked, some) is None) == (cover.uncovered(shown, some) is None)

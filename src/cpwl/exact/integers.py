@@ -7,6 +7,7 @@ NumPy's object arrays do a hundred thousand of them at once.
 from __future__ import annotations
 
 import math
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -156,6 +157,24 @@ def determinant(matrices: NDArray[np.object_]) -> NDArray[np.object_]:
     array([5], dtype=object)
     """
     return np.array([int(fmpz_mat(rows).det()) for rows in matrices.tolist()], dtype=object)
+
+
+def maximal_minors(matrices: NDArray[np.object_]) -> NDArray[np.object_]:
+    """The minors of all rows and as many columns, of many wide integer matrices at once, columns in order.
+
+    Row after row, by expansion along the last one: minors of fewer rows serve several larger ones.
+
+    >>> maximal_minors(np.array([[[2, 1, 0], [1, 3, 1]]], dtype=object))
+    array([[5, 2, 1]], dtype=object)
+    """
+    rows, columns = matrices.shape[1:]
+    known: dict[tuple[int, ...], NDArray[np.object_]] = {(c,): matrices[:, 0, c] for c in range(columns)}
+    for k in range(1, rows):
+        before, known = known, {}
+        for some in combinations(range(columns), k + 1):
+            terms = [matrices[:, k, c] * before[some[:i] + some[i + 1 :]] for i, c in enumerate(some)]
+            known[some] = sum(terms[::-2]) - sum(terms[-2::-2])
+    return np.stack(list(known.values()), axis=1)
 
 
 def adjugate(matrices: NDArray[np.object_]) -> tuple[NDArray[np.object_], NDArray[np.object_]]:

@@ -18,7 +18,6 @@ So two functions whose pieces, labelled by their laws, have one form are equal, 
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -28,7 +27,7 @@ import numpy as np
 from flint import fmpz_mat
 from numpy.typing import NDArray
 
-from cpwl.exact.integers import determinant, number_rows, primitive, sides, sign, unit_view
+from cpwl.exact.integers import determinant, maximal_minors, number_rows, primitive, sides, sign, unit_view
 from cpwl.exact.rational import pivots
 from cpwl.geometry.cells import cell_of
 from cpwl.geometry.facets import Hyperplanes, hyperplanes
@@ -422,12 +421,7 @@ def _flats(places: Integers, spanning: Numbers) -> _Flats:
     order = np.argsort(spanning, axis=1)
     parity = np.linalg.det(np.eye(spanning.shape[1])[order]).round().astype(np.int64)
     sets, at = unique_rows(np.take_along_axis(spanning, order, axis=1))
-    matrices = places[sets]
-    minors = [
-        determinant(matrices[:, :, list(columns)])
-        for columns in itertools.combinations(range(places.shape[1]), sets.shape[1])
-    ]
-    rows = primitive(np.stack(minors, axis=1))
+    rows = primitive(maximal_minors(places[sets]))
     lead = sign(rows[np.arange(len(rows)), np.argmax(rows != 0, axis=1)])
     first, number = number_rows(rows * lead[:, None])
     return _Flats(number[at], lead[at] * parity, sets[first], (rows * lead[:, None])[first])

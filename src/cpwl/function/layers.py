@@ -189,7 +189,7 @@ def find_layers(p: CPWL, room: float = 0.0) -> Iterator[Layered]:
         if function is None:
             if p.mesh is not None or merge in p.facts or not _has_flat_pairs(p):
                 continue
-            function = merge(p)
+            function = _merged(p)
             if function.num_pieces == p.num_pieces:
                 continue
         for flat in (True, False) if _has_flat_pairs(function) else (True,):
@@ -223,6 +223,12 @@ def next_layer(found: Layered, forms: NDArray[np.object_], weights: NDArray[np.o
 def sure_forms(p: CPWL) -> int:
     """How many hyperplanes have two different jumps other than 0 and cut few pieces: each is in a first layer."""
     return len(_whole(p, {h for h, own in _jumps(graph_of(p)).items() if sum(map(any, own)) > 1}))
+
+
+@fact
+def _merged(p: CPWL) -> CPWL:
+    """In fewer pieces: equations with and without room ask for the same."""
+    return merge(p)
 
 
 def _has_flat_pairs(p: CPWL) -> bool:

@@ -99,7 +99,7 @@ class Contacts:
         right = [j for j in two if (j, (h, -1)) not in self._whole]
         if left and right and not self.all_known:
             for i, j in itertools.product(left, right):
-                if not self._apart(i, j, h) and self._share(h, i, j):
+                if not self._apart(i, j, h) and self.cover.touches(self.facets[i][h, 1], j):
                     self._touch(h, i, j)
 
     def _touch(self, h: int, i: int, j: int) -> None:
@@ -109,10 +109,6 @@ class Contacts:
     def _apart(self, i: int, j: int, h: int) -> bool:
         """Whether another hyperplane has the two on its two sides, too: then they share no facet."""
         return any((g, -s) in self.facets[j] for g, s in self.facets[i] if g != h)
-
-    def _share(self, h: int, i: int, j: int) -> bool:
-        contact = self.cover.body(self.facets[i][h, 1], [j])
-        return self.probe.interior(contact, on=[0]) is not None
 
 
 def facets_by_rays(polyhedra: Polyhedra, i: int, inner: NDArray[Any]) -> list[Facet]:
@@ -611,9 +607,10 @@ def _seen_by_corners(
     own, piece = stack.polyhedra.owner, number[stack.piece]
     shift = polyhedra.start[piece] - stack.polyhedra.start[:-1]  # from rows of the stack to those of all pieces
     facets: dict[int, list[Facet]] = {int(i): [] for i in piece}
+    ends = {i: spans.places[spans.of_piece(i)] if spans.start[i] < spans.start[i + 1] else None for i in facets}
     who, row, inside = facets_by_corners(stack)
     for i, r, place in zip(number[who].tolist(), row.tolist(), inside, strict=True):
-        facets[i].append(Facet(i, int(polyhedra.start[i]) + r, fraction_array(place[:-1]) / place[-1]))
+        facets[i].append(Facet(i, int(polyhedra.start[i]) + r, fraction_array(place[:-1]) / place[-1], ends[i]))
     twin = facet_twins(stack)
     paired = np.flatnonzero(twin >= 0)
     return facets, dict(zip((paired + shift[own[paired]]).tolist(), piece[twin[paired]].tolist(), strict=True))

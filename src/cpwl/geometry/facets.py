@@ -10,18 +10,22 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from cpwl.exact.integers import in_order, linked, number_rows, primitive, sign
+from cpwl.exact.integers import in_order, linked, number_rows, primitive, sign, signs_at
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron, fact
 from cpwl.geometry.probe import Probe
 
 
 @dataclass(frozen=True, slots=True)
 class Facet:
-    """Row `row` of the stack touches its polyhedron `piece` in a facet, and `point` is inside that facet."""
+    """Row `row` of the stack touches its polyhedron `piece` in a facet, and `point` is inside that facet.
+
+    `places` are the integer corners ``(x, 1) w`` and rays ``(r, 0)`` that span the polyhedron, where they are known.
+    """
 
     piece: int
     row: int
     point: NDArray[Any]
+    places: NDArray[np.object_] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,11 +139,16 @@ class FacetCover:
     ) -> tuple[NDArray[Any], Polyhedron] | None:
         """A point inside the facet that no candidate reaches, with the part of the facet around it; None if covered.
 
-        The facet is cut along the rows of a candidate; what is outside one of them goes on to the next candidate.
-        `more` are further candidates, each by its rows.
+        The facet is cut along the rows of a candidate; what is outside one of them goes on to the next candidate. A row
+        that holds wherever the facet ends cuts nothing. `more` are further candidates, each by its rows.
         """
         plane = int(self.planes.number[facet.row])
         every = [*(self._rows_off(j, plane) for j in candidates), *more]
+        if facet.places is not None:
+            cuts = [np.flatnonzero((self._sides(facet, rows) > 0).any(axis=1)).tolist() for rows in every]
+            every = [[rows[k] for k in own] for rows, own in zip(every, cuts, strict=True)]
+            if not all(every):
+                return None
         waiting = [(self.body(facet, []), facet.point, list(range(len(every))))]
         while waiting:
             body, point, left = waiting.pop()
@@ -158,6 +167,22 @@ class FacetCover:
                 if self.probe.interior(body, on=[0]) is None:
                     break
         return None
+
+    def touches(self, facet: Facet, other: int) -> bool:
+        """Whether the facet and another polyhedron on its hyperplane have a part of it in common."""
+        if facet.places is not None:
+            rows = self._rows_off(other, int(self.planes.number[facet.row]))
+            if (self._sides(facet, rows).min(axis=1) >= 0).any():
+                return False  # they are on the two sides of a row
+        return self.probe.interior(self.body(facet, [other]), on=[0]) is not None
+
+    def _sides(self, facet: Facet, rows: list[int]) -> NDArray[np.int64]:
+        """``[r, k]``: the sign of ``a.x - b`` of these rows at each known place of the facet."""
+        assert self.polyhedra.exact is not None
+        assert facet.places is not None
+        own = self.polyhedra.exact[[facet.row, *rows]]
+        found = signs_at(np.column_stack([own[:, :-1], -own[:, -1:]]), facet.places)
+        return found[1:, found[0] == 0]
 
     def _rows_off(self, i: int, plane: int) -> list[int]:
         rows = range(int(self.polyhedra.start[i]), int(self.polyhedra.start[i + 1]))
