@@ -179,6 +179,7 @@ def solve(
 
 
 _MARGIN = 1e-5  # of the range of the values: by how much every facet bends at least, so that rounding can do no harm
+_ROUNDING = 1e-9  # of the largest natural bend: what squares do not bend at all bends less in floats
 _LEAST = 1e-2  # of the margin, where simplices are flat
 _PEAK = 1.0  # what the peak costs in the objective
 _HEIGHT = 6.0  # and what the size of w costs
@@ -273,7 +274,8 @@ class Needed:
         centre = (low + high) / 2
         square = ((cells.points - centre) / length) ** 2
         # A facet of flat simplices bends little whatever the heights are: ask for as little there.
-        natural = np.maximum(shape.jumps @ square.sum(axis=1), 0.0)
+        natural = shape.jumps @ square.sum(axis=1)
+        natural = np.where(natural > _ROUNDING * np.abs(natural).max(initial=0.0), natural, 0.0)
         usual = float(np.median(natural)) or 1.0
         margin = _MARGIN * np.clip(natural / usual, _LEAST, 1.0)
         return cls(

@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 from flint import fmpq, fmpq_mat, fmpz_mat
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, diags_array, hstack
+from scipy.sparse import csr_array, diags_array, hstack, vstack
 
 from cpwl.construct.analysis import Analysis
 from cpwl.construct.blocks.common import shared_columns
@@ -373,7 +373,7 @@ def weights(cells: Cells, shape: Simplicial) -> tuple[NDArray[np.int64], list[in
     F, V = shape.jumps.shape
     # Most of what jumps must be, over weights of sum 1 whose jumps cancel.
     turned = csr_array(shape.jumps.T)
-    rows = csr_array(np.concatenate([turned.toarray(), -turned.toarray(), -np.ones((1, F))]))
+    rows = csr_array(vstack([turned, -turned, csr_array(-np.ones((1, F)))]))
     low = np.concatenate([np.full(2 * V, -1e-12), [-1.0]])
     found = solve(-(needed.jump - needed.margin), rows, low, np.zeros(F), solver="simplex")
     if len(found.point) != F:
