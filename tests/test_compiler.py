@@ -446,3 +446,11 @@ def test_arrays_may_be_column_major(dim, table):
     np.testing.assert_allclose(q(x), p(np.ascontiguousarray(x)), rtol=0, atol=1e-12)
     for construction in ("auto", "lattice"):
         np.testing.assert_allclose(compile(q, construction=construction).network(x), p(x), rtol=0, atol=1e-9)
+
+
+def test_progress_names_the_steps_after_planning():
+    """A bar says that the network is built and proved; it does not stand at the last plan."""
+    steps = []
+    compile(abs_sum(2), certify=True, progress=lambda done, total, what: steps.append((done <= total, what)))
+    assert all(within for within, _ in steps)
+    assert [what for _, what in steps][-2:] == ["building hinge", "proving hinge"]

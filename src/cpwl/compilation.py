@@ -128,10 +128,13 @@ class Compilation:
         """Networks in the order of the choice up to the first that is as it should be; at worst all there can be."""
         tried: list[_Built] = []
         for own, candidate in self._candidates(choice):
+            own.tell(f"building {candidate.plan.construction}")
             with in_range():
                 network = candidate.plan.build()
                 network = network if self.box is None else clipped(network, *self.box)
             measured = measured_error(network, self.data)
+            if prove is not None:
+                own.tell(f"proving {candidate.plan.construction}")
             tried.append(_Built(own, candidate, network, measured, None if prove is None else prove(network)))
             unproved, off = self._failures(tried[-1])
             if own is not self.every[0] or (not unproved and (not off or not choice.accurate)):

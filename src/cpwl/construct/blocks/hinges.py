@@ -368,13 +368,14 @@ def _flips(hinges: Hinges) -> NDArray[np.object_]:
         return np.array([int(c == 1) for c in wanted], dtype=object)
     if count > _FEW:
         return best
-    cost = _cost(hinges.rows, slopes)
-    for choice in itertools.product((0, 1), repeat=count):
-        flips = np.array(choice, dtype=object)
-        found = _cost(hinges.rows, slopes + flips.dot(steps))
-        if found < cost:
-            best, cost = flips, found
-    return best
+    choices, normals = np.array(list(itertools.product((0, 1), repeat=count)), dtype=object), hinges.rows[:, :-1]
+    below = math.lcm(*(v.denominator for v in [*slopes, *hinges.jump[:, output]]))
+    whole = np.array([int(v * below) for v in [*slopes, *steps.ravel()]], dtype=object).reshape(count + 1, -1)
+    left = whole[0] + choices.dot(whole[1:])
+    lead = np.argmax(normals != 0, axis=1)
+    parallel = [(n * left[:, [c]] == left * n[c]).all(axis=1) for n, c in zip(normals, lead, strict=True)]
+    cost = np.where((left == 0).all(axis=1), 0, np.where(np.any(parallel, axis=0), 1, 2))
+    return np.asarray(choices[np.argmin(cost)])
 
 
 def _coordinates(steps: NDArray[np.object_], target: NDArray[np.object_]) -> list[Fraction] | None:
@@ -388,12 +389,6 @@ def _coordinates(steps: NDArray[np.object_], target: NDArray[np.object_]) -> lis
     if matrix * found != right:
         return None
     return [from_flint(v) for v in found.entries()]
-
-
-def _cost(rows: NDArray[np.object_], slopes: NDArray[np.object_]) -> int:
-    if not slopes.any():
-        return 0
-    return 1 if _parallel(rows, slopes) is not None else 2
 
 
 def _parallel(rows: NDArray[np.object_], slopes: NDArray[np.object_]) -> int | None:
