@@ -1,4 +1,4 @@
-"""Strips: where their neurons go, and their predicted and measured errors in float64.
+"""Strips: their neurons, and their predicted and measured errors in float64, without steps and with them.
 
 Random points of the unit square with its corners, and even grids whose inner points are moved, with values N(0, 1)::
 
@@ -16,8 +16,8 @@ from scipy.spatial import Delaunay
 
 from cpwl import CPWL
 from cpwl.construct.analysis import Analysis
+from cpwl.construct.plan import Plan
 from cpwl.construct.strips.plan import lay_strips
-from cpwl.construct.strips.plan import plan as strips_plan
 
 Floats = NDArray[np.float64]
 SEEDS = 2
@@ -37,35 +37,34 @@ def points_of(kind: str, count: int, rng: np.random.Generator) -> Floats:
 
 
 def row(kind: str, count: int, seed: int) -> tuple[float, ...]:
-    """Triangles, neurons, knots, errors (relative to the range) and CPU time of a plan."""
+    """Triangles; neurons, predicted and measured error (relative to the range) without steps and with; CPU time."""
     rng = np.random.default_rng(seed)
     points = points_of(kind, count, rng)
     p = CPWL.from_simplices(points, Delaunay(points).simplices, rng.standard_normal(len(points)))
     analysis = Analysis(p)
     x = np.random.default_rng(0).random((POINTS, 2))
     truth = p(x)
-    start = time.process_time()
-    made = strips_plan(analysis)
-    network = made.build()
-    spent = time.process_time() - start
-    laid = lay_strips(analysis.exact)
-    knots = len(laid.layers[0][1]) if laid is not None else 0
-    width = float(np.ptp(truth))
-    error = float(np.abs(network(x) - truth).max()) / width
-    return p.num_pieces, network.sizes.neurons, knots, 2 * made.magnitude * 2.0**-53 / width, error, spent
+    width, found, start = float(np.ptp(truth)), list[float](), time.process_time()
+    for steps in (False, True):
+        laid = lay_strips(analysis.exact, steps=steps)
+        assert laid is not None
+        made = Plan.of("strips", laid.network, analysis.sample.points)
+        error = float(np.abs(laid.network(x) - truth).max()) / width
+        found += [made.sizes.neurons, 2 * made.magnitude * 2.0**-53 / width, error]
+    return p.num_pieces, *found, time.process_time() - start
 
 
 def main() -> None:
     """Print the table."""
     counts = [int(v) for v in sys.argv[1:]] or [100, 300, 1000]
-    print("points       V  triangles  neurons  a triangle  first layer  predicted  measured  CPU s")
+    print("points       V  triangles  neurons  predicted  measured  with steps  predicted  measured  CPU s")
     for kind in ("random", "grid"):
         for count in counts:
             each = np.array([row(kind, count, seed) for seed in range(SEEDS)])
-            q, n, knots, predicted, measured, spent = each.mean(axis=0)
+            q, n, predicted, measured, more, better, seen, spent = each.mean(axis=0)
             print(
-                f"{kind:6} {count:7,} {q:10.0f} {n:8.1f} {n / q:11.3f} {knots:12.1f}"
-                f" {predicted:10.1e} {measured:9.1e} {spent:6.1f}",
+                f"{kind:6} {count:7,} {q:10.0f} {n:8.1f} {predicted:10.1e} {measured:9.1e}"
+                f" {more:11.1f} {better:10.1e} {seen:9.1e} {spent:6.1f}",
                 flush=True,
             )
 

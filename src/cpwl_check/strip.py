@@ -3,7 +3,8 @@
 **Theorem.** Every output is ``g_2 + relu(P) - relu(X)`` with ``P = g_1 - g_2 + X``, or without a switch ``g_1``, with
 systems g_1, g_2 of hinges and gates. If
 
-(1) pieces are bounded with interior, and lie between the first and the last break, `Frame.piece`, `strip`
+(1) pieces are bounded with interior, and lie between the first and the last break, `Frame.piece`, `strip`; with steps,
+    each neuron of the second layer is a sum of two hinges of the inputs on their convex hull, `merged`
 (2) neurons that are claimed to be linear read nothing negative, P and X have the signs that choose the system that is
     said to be right on each interval, or P rises from 0 there, `Bound.holds`, `rises`, `steepness`, `walk_through`
 (3) gates read hinges and a function of xi, a damper, which is at most 0 between breaks, and 0 where P rises and where
@@ -597,6 +598,45 @@ def walk_through(
         need(system.waits is None, "right", "gates that do not count must end where they are off")
 
 
+def merged(layers: Layers, frame: Frame, domain: list[Row]) -> Layers:
+    """The network with its first two layers as one, on a convex domain.
+
+    If ``f >= 0`` where ``h <= 0``, and ``c >= 0``, then ``relu(f - c relu(h)) = relu(f - c h) - c relu(-h)``: where h
+    is positive, both read ``f - c h``, and elsewhere both sides are f, as ``f - c h >= f >= 0``."""
+    first = [[Fraction(weights.get(i, 0)) for i in range(3)] for weights in layers[0]]
+    spend(20 * len(first) * len(domain), "layer 0")
+    on = {i for i, f in enumerate(first) if all(value(frame.affine(*f), x) >= 0 for x in domain)}
+    knots: list[Affine] = []
+    reads: list[dict[int, Fraction]] = []
+    for k, weights in enumerate(layers[1]):
+        where = f"layer 1, neuron {k}"
+        spend(20 * (len(weights) + len(domain)), where)
+        constant = [ZERO, ZERO, Fraction(1)]
+        ramps = {j: Fraction(w) for j, w in weights.items() if j < len(first) and j not in on}
+        need(len(ramps) < 2, where, "it reads two ramps")
+        parts = [(Fraction(w), first[j] if j < len(first) else constant) for j, w in weights.items() if j not in ramps]
+        f = [total((w * v[i] for w, v in parts), where) for i in range(3)]
+        reads.append({len(knots): Fraction(1)})
+        for j, w in ramps.items():
+            need(w < 0, where, "it grows with a ramp")
+            beyond = cut(domain, whole(frame.affine(*(-v for v in first[j])))[0])
+            good = all(value(frame.affine(*f), x) >= 0 for x in beyond)
+            need(good, where, "it is not shown to be positive where its ramp is 0")
+            f = [u + w * v for u, v in zip(f, first[j], strict=True)]
+            reads[-1][len(knots) + 1] = w
+        knots.append(f)
+        knots += [[-v for v in first[j]] for j in ramps]
+    after: Layers = [[dict(enumerate(f)) for f in knots], []]
+    for weights in layers[2]:
+        slots: dict[int, Rational] = defaultdict(Fraction)
+        for j, factor in weights.items():
+            spend(6 + long(factor), "layer 2")
+            for knot, x in reads[j].items() if j < len(reads) else [(len(knots), Fraction(1))]:
+                slots[knot] += factor * x
+        after[1].append({knot: x for knot, x in slots.items() if x})
+    return [*after, *layers[3:]]
+
+
 def turned(row: Scaled, sign: int) -> Scaled:
     (a, b, c), d = row
     return (sign * a, sign * b, sign * c), d
@@ -605,18 +645,23 @@ def turned(row: Scaled, sign: int) -> Scaled:
 def strip(law: Law, layers: Layers, proof: Any) -> Fraction:
     """0, if the proof shows that the network is the function on every piece."""
     n, outputs, given = law.n, law.outputs, law.pieces
-    need(n == 2 and len(layers) in (4, 5) and len(layers[-1]) == outputs, "files", "this is not a network of strips")
+    need(n == 2 and len(layers[-1]) == outputs, "files", "this is not a network of strips")
     body = {"frame": [[Rational, 2], 2], "bits": range(10**5), "breaks": [Rational], "right": [[range(3), 3]]}
-    more = {"linear": [[Any], len(layers) - 2], "chi": [Any, outputs], "starts": [[Rational, 2]]}
+    more = {"linear": [[Any]], "chi": [Any, outputs], "starts": [[Rational, 2]]}
     _, (t, u), bits, breaks, right, linear, chi, starts = read_proof(proof, "strip", 2, 0, body | more)
+    steps = len(layers) - len(linear) == 3
+    good = len(linear) in (2, 3) and (steps or len(layers) - len(linear) == 2)
+    need(good, "linear", "there must be two or three lists, for all hidden layers but the first, or with steps but two")
     need(
         all(type(v) is int for v in t + u) and t[0] * u[1] != t[1] * u[0], "frame", "these are not independent integers"
     )
-    linear = [read(own, [range(len(layers[l]))], f"linear[{l - 1}]") for l, own in enumerate(linear, 1)]
     frame, breaks = Frame(t, u), [Fraction(x) for x in breaks]
-    circuit = Circuit(layers, linear, frame)
     found = [frame.piece(piece, f"piece {j}") for j, piece in enumerate(given)]
     pieces = [piece for piece in found if piece is not None]
+    if steps:
+        layers = merged(layers, frame, hull([x for piece in pieces for x in piece.corners]))
+    linear = [read(own, [range(len(layers[l]))], f"linear[{l - 1}]") for l, own in enumerate(linear, 1)]
+    circuit = Circuit(layers, linear, frame)
     need(len(breaks) == len(right) + 1 > 1 and all(x < y for x, y in pairwise(breaks)), "breaks", "they must grow")
     all_in = pieces and all(breaks[0] <= piece.begin and piece.end <= breaks[-1] for piece in pieces)
     need(all_in, "breaks", "not all pieces are between them, or there are none")

@@ -55,24 +55,31 @@ def files(p, network):
     return [function_document(p), network_document(network), prove_strips(p, network)]
 
 
-@pytest.fixture(scope="module")
-def small():
+@pytest.fixture(scope="module", params=[False, True], ids=["", "steps"])
+def small(request):
     """A function on three strips with its network and proof."""
     p = delaunay_on_box(6, 11)
-    made = strips(p, count=3)
+    made = strips(p, count=3, steps=request.param)
     assert len(made.cuts.gaps) == 2
     return p, files(p, made.network)
 
 
+def after_slabs(network):
+    """The layers from the slots on: the fourth from the end is the first that reads slabs, or their steps."""
+    return network["layers"][-4:]
+
+
 @pytest.mark.one_in(6)
+@pytest.mark.parametrize("steps", [False, True])
 @pytest.mark.parametrize("count", [None, 1, 3])
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_the_network_equals_the_function(name, count):
+def test_the_network_equals_the_function(name, count, steps):
     """Exactly, at random points of every piece, at corners and on edges, for any number of strips."""
     p = FUNCTIONS[name]()
-    made = strips(p, count=count)
-    assert made.cuts.neurons == made.network.sizes.neurons
-    assert made.network.sizes.depth == (5 if made.cuts.gaps else 4)
+    made = strips(p, count=count, steps=steps)
+    more = len(made.cuts.bases) + 2 if steps and made.cuts.slabs else 0
+    assert made.network.sizes.neurons == made.cuts.neurons + more
+    assert made.network.sizes.depth == (5 if made.cuts.gaps else 4) + bool(more)
     assert len(differences(p, made.network)) == 0
 
 
@@ -81,8 +88,8 @@ def test_the_network_equals_the_function(name, count):
 def test_every_piece_is_proved(name):
     """The proof found from the weights alone is accepted, for one strip and for several."""
     p = FUNCTIONS[name]()
-    for count in (None, 1, 3):
-        network = strips(p, count=count).network
+    for count, steps in ((None, False), (None, True), (1, True), (3, False), (3, True)):
+        network = strips(p, count=count, steps=steps).network
         assert check(*json.loads(json.dumps(files(p, network)))) == 0
 
 
@@ -219,10 +226,11 @@ def test_no_value_may_change(small):
 def test_no_slot_may_be_missing(small):
     """A slot that is cut off, or that changes in one strip only, is refused."""
     _, (function, network, proof) = small
-    slots = len(network["layers"][1]["bias"]) - 4
+    slots = len(after_slabs(network)[0]["bias"]) - 4
     for s in range(0, slots, 2):
         changed = copy.deepcopy(network)
-        changed["layers"][2]["entries"] = [e for e in changed["layers"][2]["entries"] if e[1] != s]
+        reads = after_slabs(changed)[1]
+        reads["entries"] = [e for e in reads["entries"] if e[1] != s]
         with pytest.raises(Refused):
             check(function, changed, proof)
 
@@ -237,16 +245,46 @@ def test_a_knot_may_not_move(small):
             check(function, changed, proof)
 
 
+def test_steps_are_verified():
+    """A neuron of the second layer that is no sum of two hinges is refused, wherever the network is right."""
+    p = delaunay_on_box(6, 11)
+    function, network, proof = files(p, strips(p, count=3, steps=True).network)
+    step, ramp = 2, 2  # the first ones, after two coordinates
+    wrong = {"grows with a ramp": copy.deepcopy(network), "reads two ramps": copy.deepcopy(network)}
+    wrong["where its ramp is 0"] = copy.deepcopy(network)
+    layers = [changed["layers"][1] for changed in wrong.values()]
+    next(entry for entry in layers[0]["entries"] if entry[:2] == [step, ramp])[2] = "1"
+    layers[1]["entries"].append([step, ramp + 1, "-1/1000000"])
+    layers[2]["bias"][step + 1] = "0"  # of the height above the ramp
+    for reason, changed in wrong.items():
+        with pytest.raises(Refused, match=reason):
+            check(function, changed, proof)
+    with pytest.raises(Refused, match="linear"):
+        check(function, network, proof | {"linear": [[], *proof["linear"], []]})
+
+
+def test_steps_make_a_network_accurate():
+    """They are taken where networks without them are not accurate enough, for one neuron a strip and two more."""
+    p = unit_square(100, 1)
+    flat, made = (planned("strips", p, precision="float64", max_error=error) for error in (1e-9, 1e-12))
+    assert made.sizes.depth == flat.sizes.depth + 1
+    assert flat.sizes.neurons < made.sizes.neurons < 1.2 * flat.sizes.neurons
+    assert made.magnitude < flat.magnitude / 10
+    x = np.random.default_rng(0).random((2000, 2))
+    assert np.abs(made.build()(x) - p(x)).max() < made.magnitude * 2.0**-53 * 10
+
+
 def test_a_switch_that_is_too_weak_is_refused(small):
     """With a thousandth of chi, junk of the slabs comes through; all jumps and values elsewhere are right."""
     _, (function, network, proof) = small
     changed = copy.deepcopy(network)
     (chi,) = proof["chi"][0]
-    for entry in changed["layers"][1]["entries"]:
+    layer = after_slabs(changed)[0]
+    for entry in layer["entries"]:
         if entry[0] in (chi, chi + 1):  # chi and its negative
             entry[2] = str(Fraction(entry[2]) / 1000)
     for i in (chi, chi + 1):
-        changed["layers"][1]["bias"][i] = str(Fraction(changed["layers"][1]["bias"][i]) / 1000)
+        layer["bias"][i] = str(Fraction(layer["bias"][i]) / 1000)
     with pytest.raises(Refused, match="sign"):
         check(function, changed, proof)
 
@@ -258,7 +296,7 @@ def test_gates_that_are_not_turned_off_are_refused(small, factor, reason):
     """In the slab of its own base what a gate reads must fall; with a thousandth of its damper it need not."""
     _, (function, network, proof) = small
     changed = copy.deepcopy(network)
-    layer = changed["layers"][2]
+    layer = after_slabs(changed)[1]
     damped = {entry[0]: Fraction(entry[2]) for entry in layer["entries"] if entry[1] in (0, 1)}  # what u and -u reach
     assert damped
     for entry in layer["entries"]:

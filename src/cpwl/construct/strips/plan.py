@@ -19,6 +19,7 @@ from cpwl.construct.analysis import Analysis
 from cpwl.construct.blocks.common import rounded_up
 from cpwl.construct.blocks.hinges import hinge_network
 from cpwl.construct.plan import Least, Plan
+from cpwl.construct.select import Candidate, select
 from cpwl.construct.strips.cuts import (
     CAPS,
     Cuts,
@@ -35,6 +36,7 @@ from cpwl.construct.strips.slots import Geometry, System, fill_slots, find_bases
 from cpwl.errors import ConstructionError
 from cpwl.exact.integers import sign as sign_of
 from cpwl.exact.rational import to_flint
+from cpwl.function import CPWL
 from cpwl.function.bends.planar import PlanarBends
 from cpwl.network import Network
 from cpwl.network.program import Row, chained
@@ -102,6 +104,30 @@ def _first_layer(frame: Frame, geometry: Geometry) -> Dense:
     rows = np.array([[to_flint(v) for v in form] for form in forms], dtype=object)
     t, u = (np.array(row, dtype=object) for row in (frame.t, frame.u))
     return rows[:, :1] * t + rows[:, 1:2] * u, rows[:, 2]
+
+
+def with_steps(geometry: Geometry, layers: list[Dense]) -> list[Dense]:
+    """The same functions with one more layer, in which nothing cancels: for slabs as high as the domain.
+
+    With ``r = relu((b - xi) / (b - a))`` in the first layer, the second one has the *step* ``relu(1 - r)``, which is 0
+    left of the slab and 1 right of it, ``relu((high - eta) / (high - low) - r)`` and ``relu(xi - b)``. These are
+    ``n_1 - n_3``, ``n_2 - n_3`` and a multiple of ``n_3`` for the three neurons `n` of the slab in one layer.
+    """
+    count, (weight, bias) = len(geometry.slabs), layers[0]
+    ramps = 4 + 3 * np.arange(count)  # n_3, of which ``r`` is the mirror image
+    first = np.concatenate([weight[:2], -weight[ramps]]), np.concatenate([bias[:2], -bias[ramps]])
+    second = np.full((_width(geometry), 2 + count), _ZERO, dtype=object)
+    shift = np.full(len(second), _ZERO, dtype=object)
+    second[0, 0] = second[1, 1] = fmpq(1)
+    later = layers[1][0].copy()
+    for k, slab in enumerate(geometry.slabs):
+        step, height, room = 2 + 3 * k, to_flint(slab.high - slab.low), to_flint(geometry.unit[0])
+        second[step, 2 + k] = second[step + 1, 2 + k] = fmpq(-1)
+        second[step + 1, 1], second[step + 2, 0] = -to_flint(geometry.unit[1]) / height, fmpq(1)
+        shift[step], shift[step + 1] = fmpq(1), to_flint(slab.high - geometry.origin[1]) / height
+        shift[step + 2] = to_flint(geometry.origin[0] - slab.end) / room
+        later[:, step + 2] = later[:, step : step + 3].sum(axis=1) * room / to_flint(slab.end - slab.begin)
+    return [first, (second, shift), (later, layers[1][1]), *layers[2:]]
 
 
 def _diagonal(blocks: list[Dense]) -> Dense:
@@ -356,12 +382,12 @@ class Layout:
         return to_network(self.layers)
 
 
-def lay_strips(analysis: Analysis, *, count: int | None = None) -> Layout | None:
+def lay_strips(analysis: Analysis, *, count: int | None = None, steps: bool = False) -> Layout | None:
     """A network with at most four hidden layers and ``O(sqrt V)`` neurons that equals `p` on its bounded domain.
 
     Pieces need not be triangles nor meet face to face. Exact data. `count` is the number of strips to cut into, as far
-    as there are gaps; None: what takes the fewest neurons. There is none if no jump changes along its line: then one
-    hidden layer of hinges does.
+    as there are gaps; None: what takes the fewest neurons. `steps` are one more layer that makes it far more accurate.
+    There is none if no jump changes along its line: then one hidden layer of hinges does.
 
     >>> from cpwl.function import CPWL
     >>> p = CPWL.from_grid([[0, 1, 2], [0, 1, 2]], [[0, 0, 0], [0, 1, 2], [0, 0, 0]])
@@ -376,12 +402,16 @@ def lay_strips(analysis: Analysis, *, count: int | None = None) -> Layout | None
         raise ConstructionError("strips need a bounded domain, and this domain is unbounded")
     if len(bends.vertices) == 0:
         return None
-    p = analysis.solid.function
-    cuts = _cuts(bends, count)
+    return _laid(analysis.solid.function, _cuts(bends, count), steps)
+
+
+def _laid(p: CPWL, cuts: Cuts, steps: bool) -> Layout:
+    """The network with these cuts."""
     bases = find_bases(p, cuts)
     slots = [fill_slots(p, cuts, bases, o) for o in range(p.outputs)]
-    geometry = place_slabs(cuts)
-    return Layout(cuts, geometry, dense_layers(cuts.sweep.frame, geometry, slots))
+    geometry = place_slabs(cuts, tall=steps)
+    layers = dense_layers(cuts.sweep.frame, geometry, slots)
+    return Layout(cuts, geometry, with_steps(geometry, layers) if steps and cuts.slabs else layers)
 
 
 def _cuts(bends: PlanarBends, count: int | None) -> Cuts:
@@ -391,7 +421,7 @@ def _cuts(bends: PlanarBends, count: int | None) -> Cuts:
 
 
 def plan(analysis: Analysis) -> Plan:
-    """The plan of the network of `lay_strips`.
+    """The plan of the network of `lay_strips`: with steps if it is not accurate enough without.
 
     >>> from cpwl.function import CPWL
     >>> p = CPWL.from_grid([[0, 1, 2], [0, 1, 2]], [[0, 0, 0], [0, 1, 2], [0, 0, 0]])
@@ -399,11 +429,15 @@ def plan(analysis: Analysis) -> Plan:
     >>> made.sizes == made.build().sizes
     True
     """
-    exact, points = analysis.exact, analysis.sample.points
+    exact, points, options = analysis.exact, analysis.sample.points, analysis.options
     laid = lay_strips(exact)
     if laid is None:
         return Plan.of("strips", hinge_network(exact.solid), points)
-    return Plan.of("strips", laid.network, points)
+    made = Candidate.of(Plan.of("strips", laid.network, points), analysis)
+    if made.error <= options.max_error or not laid.cuts.slabs:
+        return made.plan
+    better = Plan.of("strips", _laid(exact.solid.function, laid.cuts, True).network, points)
+    return select([made, Candidate.of(better, analysis)], options.minimize, options.max_error).best.plan
 
 
 def least(analysis: Analysis) -> Least | None:

@@ -322,11 +322,16 @@ class Geometry:
     """Powers of two, about the width and the height of the domain."""
 
 
-def place_slabs(cuts: Cuts) -> Geometry:
-    """A slab in the middle of the gap of each base, and a turn in the middle of each gap that is cut."""
+def place_slabs(cuts: Cuts, *, tall: bool = False) -> Geometry:
+    """A slab in the middle of the gap of each base, and a turn in the middle of each gap that is cut.
+
+    Tall slabs are as high as the whole domain, others as what they have of it.
+    """
     sweep, corners = cuts.sweep, cuts.sweep.corners
     (x_low, y_low), (x_high, y_high) = corners.min(axis=0), corners.max(axis=0)
     room_x, room_y = x_high - x_low, y_high - y_low
+    origin = (_below(x_low, room_x), _below(y_low, room_y))
+    corner = (-_below(-x_high, room_x), -_below(-y_high, room_y))
     slabs, turns = [], []
     for q in cuts.bases if cuts.slabs else ():
         u, w = sweep.gap(q)
@@ -334,7 +339,8 @@ def place_slabs(cuts: Cuts) -> Geometry:
         middle = short((u + w) / 2, (w - u) / 64)
         a, b = middle - width / 2, middle + width / 2
         steep = max(_steep(sweep, float(a), float(a), float(middle)), _steep(sweep, float(b), float(middle), float(b)))
-        slabs.append(Slab(a, b, *_range(sweep, a, b), steep))
+        low, high = (origin[1], corner[1]) if tall else _range(sweep, a, b)
+        slabs.append(Slab(a, b, low, high, steep))
     for q in cuts.gaps:
         u, w = sweep.gap(q)
         turns.append(short((u + w) / 2, (w - u) / 16))
@@ -342,8 +348,6 @@ def place_slabs(cuts: Cuts) -> Geometry:
         (_steep(sweep, float(z), float(one.end), float(z)), _steep(sweep, float(z), float(z), float(two.begin)))
         for z, one, two in zip(turns, slabs[:-1], slabs[1:], strict=True)
     ]
-    origin = (_below(x_low, room_x), _below(y_low, room_y))
-    corner = (-_below(-x_high, room_x), -_below(-y_high, room_y))
     return Geometry(tuple(slabs), tuple(turns), tuple(steeps), origin, corner, (_power(room_x), _power(room_y)))
 
 

@@ -188,26 +188,53 @@ def propose_strips(question: Question) -> Iterator[Proposal]:
     >>> next(propose_strips(Question(p, Network([([[1, 0]], [0]), ([[1]], [0])]))))
     Traceback (most recent call last):
         ...
-    cpwl.proofs.entries.NotRecognised: a network of strips has three or four hidden layers, and this one has 1
+    cpwl.proofs.entries.NotRecognised: a network of strips has three to five hidden layers, and this one has 1
     """
     yield Proposal(Fraction(0), _Recovered(question.p, question.network).document())
+
+
+def _merged(network: Network, places: NDArray[np.object_]) -> Network:
+    """The network whose first layer makes steps of slabs, with its first two layers as one; others as they are.
+
+    ``relu(f - c relu(h)) = relu(f - c h) - c relu(-h)`` for steps and heights; the checker shows that it is so.
+    """
+    (weight, bias), *later = exact_layers(network)
+    rows = np.column_stack([weight.toarray(), bias])
+    ramp = (places.dot(rows.T) < 0).any(axis=0)
+    below = rows[ramp]
+    slopes = below[:, 0] * below[:1, 1] == below[:, 1] * below[:1, 0]
+    if len(later) < 4 or not ramp.any() or not slopes.all() or (~ramp).sum() != 2:
+        return network
+    (weight, bias), (reads, shift), *rest = later
+    table = weight.toarray()
+    if (table[:, ramp] > 0).any() or ((table[:, ramp] != 0).sum(axis=1) > 1).any():
+        return network
+    plain = table.dot(rows)
+    plain[:, 2] += bias
+    step, slab = np.nonzero(table[:, ramp])
+    after = reads.toarray()
+    mirrored = after[:, step] * table[:, ramp][step, slab]
+    first = np.concatenate([plain, -below[slab]])
+    merged = np.concatenate([after, mirrored], axis=1)
+    return Network([(first[:, :2], first[:, 2]), (merged, shift), *((w.toarray(), b) for w, b in rest)])
 
 
 class _Recovered:
     """What a network of strips is made of, as far as floats can tell."""
 
     def __init__(self, p: CPWL, network: Network) -> None:
-        hidden = len(network.layers) - 1
-        if hidden not in (3, 4):
-            raise NotRecognised(f"a network of strips has three or four hidden layers, and this one has {hidden}")
         if p.dim != 2 or p.tol:
             raise NotRecognised("strips are proved for exact functions of two inputs")
-        self.p, self.network = p, network
-        weight, bias = exact_layers(network)[0]
-        self.rows = np.column_stack([weight.toarray(), bias])
         places, _ = places_of(p)
         if (places[:, 2] == 0).any():
             raise NotRecognised("strips are proved on bounded pieces")
+        network = _merged(network, places)
+        hidden = len(network.layers) - 1
+        if hidden not in (3, 4):
+            raise NotRecognised(f"a network of strips has three to five hidden layers, and this one has {hidden}")
+        self.p, self.network = p, network
+        weight, bias = exact_layers(network)[0]
+        self.rows = np.column_stack([weight.toarray(), bias])
         self.t, self.u, self.parallel = self._frame(places)
         frame = np.array([self.t, self.u], dtype=object)
         self.place = ratio_view(places[:, :2].dot(frame.T), places[:, 2:])
@@ -229,8 +256,8 @@ class _Recovered:
         directions = [(a, b) for a, b in integer_rows(np.zeros(0), fraction_array(self.rows[:, :2])).tolist()]
         t = Counter(directions).most_common(1)[0][0]
         parallel = [i for i, v in enumerate(directions) if v == t]
-        slabs = (len(directions) - 2) // 3  # two lines and a diagonal for each, two coordinates
-        if (len(directions), len(parallel)) != (3 * slabs + 2, 2 * slabs + 1) or t == (0, 0):
+        slabs = len(directions) - len(parallel) - 1  # a diagonal for each, and two lines or, merged, four
+        if len(parallel) not in (2 * slabs + 1, 4 * slabs + 1) or t == (0, 0):
             raise NotRecognised("the first layer is not that of a network of strips")
         for i, u in enumerate(directions):
             if t[0] * u[1] != t[1] * u[0] and all(v >= 0 for v in places.dot(self.rows[i])):
