@@ -11,7 +11,7 @@ from cpwl import CPWL, ConstructionError, Network, compile, extract, mpc
 from cpwl.construct.blocks import common
 from cpwl.construct.windows import lowering
 from cpwl.construct.windows.lifting import lift, of_table
-from cpwl.construct.windows.plan import obstruction
+from cpwl.construct.windows.plan import lifted, obstruction
 from cpwl.exact.rational import fraction_array
 from cpwl.geometry import complex as complexes
 from cpwl.network.network import evaluate
@@ -225,3 +225,11 @@ def test_pieces_that_are_cut_too_often_are_left_to_others(monkeypatch):
     reason = f"not planned: would take more than 286 cells, into which {law.num_pieces} pieces are cut"
     assert made.alternatives["windows"].reason == f'{reason}; ask for construction="windows"'
     assert len(asked) < 1_000  # about 18,500 for all of them
+
+
+@pytest.mark.parametrize("size", [4, 6])
+def test_grids_have_a_lifting_whatever_their_size(size):
+    """Kuhn's triangulation is regular; its diagonal facets do not bend under squares, up to rounding at six points."""
+    values = np.random.default_rng(0).integers(-9, 10, (size,) * 3)
+    found = lifted(CPWL.from_grid([range(size)] * 3, values))
+    assert found.lifting.laws.shape[1] == len(found.cells.corners)
