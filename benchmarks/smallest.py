@@ -96,7 +96,8 @@ FAMILIES: dict[str, Row] = {
     "2^4 grid": (lambda: grid(4, 2, 0), {}, False),
     "3^4 grid": (lambda: grid(4, 3, 0), {}, True),
     **{
-        f"plane, {count:,} triangles": (lambda c=count: triangles(c), {}, count > 100) for count in (100, 1_000, 10_000)
+        f"plane, {count:,} triangles": (lambda c=count: triangles(c), {}, count > 100)
+        for count in (100, 1_000, 2_000, 10_000)
     },
     **{
         f"{name}, {cells:,} cells": (lambda n=n, k=k: delaunay(n, k, 0), {}, cells > 200)

@@ -120,8 +120,8 @@ def test_constructions_that_miss_only_the_accuracy_say_so(construction):
     """The alternative names its error and a limit that it keeps to, and so does the warning if nothing keeps to it."""
     make, options = SOLE[construction]
     p, options = make(), options if options.get("precision") == "float32" else {}
-    error = compile(p, construction=construction, **options).error
     with warnings.catch_warnings(action="ignore"):
+        error = compile(p, construction=construction, **(options | {"max_error": 1e-30})).error
         made = compile(p, **(options | {"max_error": error / 2}))
     assert made.construction != construction
     other = made.alternatives[construction]
@@ -160,12 +160,15 @@ def test_a_construction_is_ruled_out_by_a_number():
         assert compile(p, precision="float32", max_error=1e-12).alternatives["windows"].neurons is not None
 
 
-def test_a_budget_is_no_claim_of_size(monkeypatch):
+@pytest.mark.parametrize(
+    ("budget", "construction", "what"), [("_PAIRS", "lattice", "comparisons of"), ("_POINTS", "strips", "strips, and")]
+)
+def test_a_budget_is_no_claim_of_size(monkeypatch, budget, construction, what):
     """Where planning would take too long it is said, and what to ask for; nothing is said to be smaller."""
-    monkeypatch.setattr(table, "_PAIRS", 10)
-    made = compile(delaunay(2, 12, 3)).alternatives["lattice"]
+    monkeypatch.setattr(table, budget, 10)
+    made = compile(delaunay(2, 60, 3)).alternatives[construction]
     assert made.neurons is None
-    assert re.fullmatch(r"not planned: would take comparisons of .*; ask for construction=\"lattice\"", made.reason)
+    assert re.fullmatch(f'not planned: would take {what} .*; ask for construction="{construction}"', made.reason)
 
 
 def test_one_hidden_layer_is_not_always_the_smallest():

@@ -790,7 +790,7 @@ SOLE: dict[str, tuple[Callable[[], CPWL], dict[str, Any]]] = {
     "columns": (lambda: _grid(3, 3, 3, seed=2), {**_FLOAT32, "max_error": 2e-6}),
     "windows": (lambda: whole_table(2, 34, 1000, 4), {**_FLOAT32, "max_error": 2e-5}),
     "clamped": (_two_bumps, {}),
-    "strips": (lambda: whole_table(2, 37, 40, 31), {"precision": "exact"}),
+    "strips": (lambda: whole_table(2, 50, 40, 31), {"precision": "exact"}),
     "lattice": (lambda: function("delaunay_space"), {}),
 }
 """For each construction a function, and options, with which it alone is the smallest that is accurate enough.

@@ -39,6 +39,7 @@ _PAIRS = 2_000_000  # pieces times components, which a lattice compares
 _ON_A_LINE = 20_000  # the same for one input, where univariate gates take 0.2 s and a lattice of 400 pieces takes 3 s
 _TRIANGLES = 1_000  # pieces of which clamped gates are made: the time is quadratic in them, 20 s for 2,000
 _CELLS = 100_000_000  # cells times corners, which windows compare
+_POINTS = 2_500  # points around which strips are made: 2,000 take 8 s to plan and 36 s to prove, 5,000 minutes to prove
 _FEW = 5_000_000  # pieces times components: a lattice of so few takes less time than a complex of faces in space
 # Simplices, n! for a piece that is none, of which a convex lifting is looked for in space: in R^4 9 s for 2,300; in R^3
 # 10 s for 3,056 of a control law with 501 regions, which has none, and splitting them doubles the programs.
@@ -125,6 +126,14 @@ def _cells(analysis: Analysis) -> str:
         return ""  # planning will say why
 
 
+def _points(analysis: Analysis) -> str:
+    try:
+        points = len(analysis.exact.bends.vertices) if analysis.function.dim == 2 else 0
+    except ConstructionError:
+        return ""  # planning will say why
+    return f"strips, and their proof, of {points:,} points where a jump changes" if points > _POINTS else ""
+
+
 def _of_part(without: str, function: CPWL, whole: Analysis) -> list[Candidate]:
     """What is planned for a part of a function: networks as accurate as its own must be, if there are any."""
     analysis, planned = replace(whole, function=function), dict[str, Candidate]()
@@ -171,7 +180,12 @@ _ROWS = (
         rank=2,
     ),
     Construction(
-        "strips", "plane, bounded: fewer neurons than pieces, for exact arithmetic", strips.plan, strips.least, rank=1
+        "strips",
+        "plane, bounded: fewer neurons than pieces, in float64",
+        strips.plan,
+        strips.least,
+        _points,
+        rank=1,
     ),
     Construction(
         "lattice",
