@@ -16,7 +16,7 @@ import numpy as np
 
 from cpwl import Network
 from cpwl.cli.shared import executor_of
-from cpwl.regions.extract import COUNT
+from cpwl.regions.extract import count_cells
 from cpwl.regions.tiles import stream
 
 
@@ -32,7 +32,7 @@ def main() -> None:
     network = Network([(weight, bias), (np.ones((1, planes), dtype=int), [0])])
     began, cells, tiles = time.perf_counter(), 0, 0
     with executor_of(options.workers, None) as executor:
-        for _, count in stream(network, None, COUNT, size=options.size, executor=executor):
+        for _, count in stream(network, None, count_cells, size=options.size, executor=executor):
             cells, tiles = cells + count, tiles + 1
     expected = sum(math.comb(planes, i) for i in range(4))
     most = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)) / 1e3

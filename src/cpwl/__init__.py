@@ -70,54 +70,46 @@ __all__ = [
     "write",
 ]
 
-# Where each public name lives. A module is imported when a name of it is first asked for: solvers, sparse matrices and
-# file formats bring libraries of their own.
-_HOME = {
-    "CPWL": "cpwl.function",
-    "Certificate": "cpwl.proofs.certify",
-    "Compiled": "cpwl.compiled",
-    "Network": "cpwl.network",
-    "ask": "cpwl.regions.inquiry",
-    "certify": "cpwl.proofs.certify",
-    "compile": "cpwl.compiler",
-    "compress": "cpwl.compressor",
-    "count_regions": "cpwl.regions.extract",
-    "distance": "cpwl.equality",
-    "equal": "cpwl.equality",
-    "extract": "cpwl.regions.extract",
-    "extract_parts": "cpwl.regions.extract",
-    "image": "cpwl.function.questions.sets",
-    "maximum": "cpwl.combine",
-    "minimum": "cpwl.combine",
-    "mpc": "cpwl.mpqp.plan",
-    "parse": "cpwl.io.formula",
-    "read": "cpwl.io.endings",
-    "report": "cpwl.show.explorer.page",
-    "simplify": "cpwl.passes.simplify",
-    "solve_mpqp": "cpwl.mpqp.solve",
-    "stack": "cpwl.combine",
-    "tradeoff": "cpwl.levels",
-    "write": "cpwl.io.endings",
+# The names of each module, which is imported when one of them is first asked for: solvers, sparse matrices and file
+# formats bring libraries of their own.
+_NAMES = {
+    "combine": "maximum minimum stack",
+    "compiled": "Compiled",
+    "compiler": "compile",
+    "compressor": "compress",
+    "equality": "distance equal",
+    "function": "CPWL",
+    "function.questions.sets": "image",
+    "io.endings": "read write",
+    "io.formula": "parse",
+    "levels": "tradeoff",
+    "mpqp.plan": "mpc",
+    "mpqp.solve": "solve_mpqp",
+    "network": "Network",
+    "passes.simplify": "simplify",
+    "proofs.certify": "Certificate certify",
+    "regions.extract": "count_regions extract extract_parts",
+    "regions.inquiry": "ask",
+    "show.explorer.page": "report",
 }
 _MODULES = ("bounds", "dynamics", "io")
 # Names that were here up to release 0.1, and where they are now. They work for one release more.
-_MOVED = {
-    **dict.fromkeys(("closed_loop", "decrease", "equilibria", "is_invariant", "iterate"), "cpwl.dynamics"),
-    "Alternative": "cpwl.compiled",
-    "Compressed": "cpwl.compressor",
-    "ConstructionName": "cpwl.construct.plan",
-    "Inquiry": "cpwl.regions.inquiry",
-    "InternalError": "cpwl.errors",
-    "Minimize": "cpwl.construct.plan",
-    "Precision": "cpwl.construct.plan",
-    "Report": "cpwl.function.answers",
-    "Sizes": "cpwl.network",
-    "SolverError": "cpwl.errors",
-    "Verdict": "cpwl.equality",
-    "Weights": "cpwl.construct.plan",
-    "load": "cpwl.io.json",
-    "save": "cpwl.io.json",
+_MOVED_NAMES = {
+    "compiled": "Alternative",
+    "compressor": "Compressed",
+    "construct.plan": "ConstructionName Minimize Precision Weights",
+    "dynamics": "closed_loop decrease equilibria is_invariant iterate",
+    "equality": "Verdict",
+    "errors": "InternalError SolverError",
+    "function.answers": "Report",
+    "io.json": "load save",
+    "network": "Sizes",
+    "regions.inquiry": "Inquiry",
 }
+_HOME, _MOVED = (
+    {name: f"cpwl.{module}" for module, names in table.items() for name in names.split()}
+    for table in (_NAMES, _MOVED_NAMES)
+)
 
 
 def __getattr__(name: str) -> Any:

@@ -16,7 +16,7 @@ import pytest
 
 from cpwl import CPWL, InputError, Network, count_regions, equal, extract, extract_parts
 from cpwl.documents.write import document_text, function_document
-from cpwl.regions.extract import COUNT
+from cpwl.regions.extract import count_cells
 from cpwl.regions.subdivide.subdivide import subdivide
 from cpwl.regions.tiles import Subdomain, first_neurons, split, stream
 from support.pools import POOLS, pool_of
@@ -45,7 +45,7 @@ def as_text(part: CPWL) -> str:
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize(("planes", "dim", "size"), [(12, 1, 3), (20, 2, 40), (14, 3, 50), (8, 4, 60), (20, 2, 10**6)])
 def test_cells_of_arrangements_are_those_of_the_formula(planes: int, dim: int, size: int) -> None:
-    tiles = list(stream(arrangement(planes, dim), None, COUNT, size=size))
+    tiles = list(stream(arrangement(planes, dim), None, count_cells, size=size))
     assert sum(count for _, count in tiles) == sum(math.comb(planes, i) for i in range(dim + 1))
     assert all(count <= size for _, count in tiles)
     assert len({tile.name for tile, _ in tiles}) == len(tiles)
@@ -74,7 +74,7 @@ def test_neurons_in_special_position_are_no_trouble() -> None:
     network = Network([(weight, [0, 0, 0, 0, 1, -1, 0, -3]), ([[1] * 8, [1, -1] * 4], [0, -1]), ([[1, 1]], [0])])
     cells = count_regions(network).activation_cells
     for size in (1, 2, 3, 5, 100):
-        assert sum(count for _, count in stream(network, None, COUNT, size=size)) == cells
+        assert sum(count for _, count in stream(network, None, count_cells, size=size)) == cells
 
 
 def test_networks_of_a_thousand_layers_are_extracted() -> None:

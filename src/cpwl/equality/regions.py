@@ -29,7 +29,7 @@ from cpwl.passes.simplify import drop_unused, merge_proportional, rebuilt
 from cpwl.progress import Progress
 from cpwl.regions.pieces import Pieces, pieces_of_subdivision, pieces_of_walk
 from cpwl.regions.subdivide.subdivide import Subdivision, TooMany, essential_dimension, subdivide
-from cpwl.regions.tiles import Errand, Journal, stream
+from cpwl.regions.tiles import Journal, stream
 from cpwl.regions.walk.walk import walk
 
 # The difference of two networks as one network, exactly, with what they have in common shared.
@@ -258,9 +258,16 @@ def _compare_in_tiles(
 ) -> Compared:
     """The same for more cells than memory holds, tile by tile; a difference that was seen is worth keeping."""
     regions, apart = 0, None
-    errand: Errand[Compared] = Errand(partial(_compare_tile, target=target))
     size = cells_at_once(network)
-    tiles = stream(network, domain, errand, size=size, executor=executor, journal=journal, progress=progress)
+    tiles = stream(
+        network,
+        domain,
+        partial(_compare_tile, target=target),
+        size=size,
+        executor=executor,
+        journal=journal,
+        progress=progress,
+    )
     for _, found in tiles:
         regions, apart = regions + found.regions, farther(apart, found.apart)
         if not found.complete or (most is not None and regions > most):

@@ -141,7 +141,7 @@ def from_active_sets(
         For each region, the indices of the rows of `A` that are tight.
     outputs
         Which decision variables: a number, a list, a slice, or all if None. "value": the optimal value of a linear
-        program, which is continuous where its optimisers may jump.
+        program, which is continuous where its optimisers may jump. If `H` is 0, it is solved for without active sets.
     equalities
         The number of rows, from the first, that are equations.
     complete

@@ -47,7 +47,7 @@ from cpwl.regions.pieces import (
     points_inside,
 )
 from cpwl.regions.subdivide.subdivide import TooMany, subdivide
-from cpwl.regions.tiles import SIZE, Errand, Journal, Subdomain, searched, stream
+from cpwl.regions.tiles import SIZE, Journal, Subdomain, searched, stream
 from cpwl.regions.walk.walk import walk
 
 _TOL = 1e-9
@@ -248,14 +248,17 @@ def _parts(
     progress: Progress | None,
 ) -> Iterator[CPWL]:
     exactly = is_short(network) if exact is None else exact
-    errand: Errand[CPWL] = Errand(_EXACT if exactly else _FLOAT)
+    keeping: dict[str, Any] = {}
     with ExitStack() as stack:
         journal = None
         if checkpoint is not None:
             question: dict[str, Any] = {"question": "parts", "size": size, "exact": exactly}
             journal = stack.enter_context(Journal(checkpoint, searched(network, domain), **question))
-            errand = replace(errand, note=partial(_save, journal.folder), recall=partial(_load, journal.folder))
-        tiles = stream(network, domain, errand, size=size, executor=executor, journal=journal, progress=progress)
+            keeping = {"note": partial(_save, journal.folder), "recall": partial(_load, journal.folder)}
+        work = partial(_function_on, exact=exactly)
+        tiles = stream(
+            network, domain, work, size=size, executor=executor, journal=journal, progress=progress, **keeping
+        )
         for _, part in tiles:
             yield part
 
@@ -273,10 +276,6 @@ def _function_on(network: Network, body: Polyhedron | None, size: int, *, exact:
         if not pieces.complete:
             raise TooMany(f"there are more than {size} regions")
     return replace(as_function(pieces, body, exact, False), known=None)
-
-
-_EXACT = partial(_function_on, exact=True)
-_FLOAT = partial(_function_on, exact=False)
 
 
 def _file(tile: Subdomain) -> str:
@@ -330,9 +329,6 @@ def _counted(
                 raise
     found = walk(network, domain, most=most, executor=executor, progress=progress)
     return len(found.signs), found.complete
-
-
-COUNT = Errand(count_cells)
 
 
 @dataclass(frozen=True, slots=True)
@@ -439,7 +435,7 @@ def _count_cells(
     made = nullcontext() if checkpoint is None else Journal(checkpoint, searched(network, domain), question="cells")
     with made as journal:
         total = 0
-        tiles = stream(network, domain, COUNT, executor=executor, journal=journal, progress=progress)
+        tiles = stream(network, domain, count_cells, executor=executor, journal=journal, progress=progress)
         try:
             for _, count in tiles:
                 total += count

@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from fractions import Fraction
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -339,39 +339,31 @@ _FEWEST, _MOST = 8, 1024  # parts of a tile that is split
 _ROOM = 4  # how much smaller than the limit parts should be, so that few are split again
 
 
-@dataclass(frozen=True, slots=True)
-class Errand(Generic[Result]):
-    """What to find out on each tile, and how it is noted in a journal and read back; functions of a module.
-
-    `work(network, body, size)` raises `TooMany` where the tile has more than `size` cells.
-    """
-
-    work: Callable[[Network, Polyhedron | None, int], Result]
-    note: Callable[[Subdomain, Result], Any] = _as_it_is
-    recall: Callable[[Subdomain, Any], Result] = _as_it_is
-
-
 def stream(
     network: Network,
     domain: Polyhedron | None,
-    errand: Errand[Result],
+    work: Callable[[Network, Polyhedron | None, int], Result],
     *,
     size: int = SIZE,
+    note: Callable[[Subdomain, Any], Any] = _as_it_is,
+    recall: Callable[[Subdomain, Any], Any] = _as_it_is,
     executor: Executor | None = None,
     journal: Journal | None = None,
     progress: Progress | None = None,
 ) -> Iterator[tuple[Subdomain, Result]]:
     """The result of each tile, whole or split as the number of its cells demands; together they are the domain.
 
+    `work(network, body, size)`, a function of a module, raises `TooMany` where the tile has more than `size` cells.
+    `note` and `recall` say what a journal keeps of a result, and make it of that.
     The tiles depend on network, domain and `size` alone, and so do the results and their order.
     """
 
     def again(tile: Subdomain, asked: int) -> More:
         return More(split(network, tile, asked), asked)
 
-    notes = None if journal is None else Notes(journal, again, errand.note, errand.recall)
+    notes = None if journal is None else Notes(journal, again, note, recall)
     done, known = 0, 1
-    for tile, outcome in through_parts(_attempt, (network, size, errand.work), Subdomain((), domain), executor, notes):
+    for tile, outcome in through_parts(_attempt, (network, size, work), Subdomain((), domain), executor, notes):
         if isinstance(outcome, More):
             known += len(outcome.items) - 1
             continue
