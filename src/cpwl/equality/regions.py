@@ -258,16 +258,8 @@ def _compare_in_tiles(
 ) -> Compared:
     """The same for more cells than memory holds, tile by tile; a difference that was seen is worth keeping."""
     regions, apart = 0, None
-    size = cells_at_once(network)
-    tiles = stream(
-        network,
-        domain,
-        partial(_compare_tile, target=target),
-        size=size,
-        executor=executor,
-        journal=journal,
-        progress=progress,
-    )
+    size, work = cells_at_once(network), partial(_compare_tile, target=target)
+    tiles = stream(network, domain, work, size=size, executor=executor, journal=journal, progress=progress)
     for _, found in tiles:
         regions, apart = regions + found.regions, farther(apart, found.apart)
         if not found.complete or (most is not None and regions > most):
