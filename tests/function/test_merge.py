@@ -258,3 +258,15 @@ def test_known_places_of_facets_change_no_answer(seed):
         assert [cover.touches(asked, j) for j in right] == [cover.touches(shown, j) for j in right]
         for some in (right, right[:3], right[:1]):
             assert (cover.uncovered(asked, some) is None) == (cover.uncovered(shown, some) is None)
+
+
+@pytest.mark.parametrize("inputs", [2, 3])
+def test_a_table_merges_as_its_pieces_do(inputs):
+    """Also where only some simplices have a neighbour of their law: the same function, in as many pieces."""
+    steps = sum(np.meshgrid(*[range(6)] * inputs, indexing="ij"))
+    p = CPWL.from_grid([range(6)] * inputs, np.clip(steps**2 - 7 * steps, -9, 5))
+    rows = [body.integer() for body in p.polyhedra]
+    laws = p.laws.rational()[:, 0]
+    q = CPWL.from_pieces([r[:, :-1] for r in rows], [r[:, -1] for r in rows], laws[:, :-1], laws[:, -1])
+    assert p.merge() == p
+    assert p.merge().num_pieces == q.merge().num_pieces < p.num_pieces

@@ -412,22 +412,19 @@ _FLAGS = 5_000_000  # of all types of pieces, about
 _SIGNS = 1 << 23  # of places and hyperplanes of one union: beyond, pieces are merged step by step
 
 
-def whole_unions(polyhedra: Polyhedra, label: NDArray[np.int64], which: NDArray[np.int64]) -> list[Group]:
-    """Those of the pieces given that become one, where all that hang together have a convex union.
+def whole_unions(polyhedra: Polyhedra, label: NDArray[np.int64], which: NDArray[np.int64], stack: Hulls) -> list[Group]:
+    """Those of the pieces given that become one, where all that hang together have a convex union; `stack` is theirs.
 
     Theorem. Add up the chains of faces of pieces with one label (`cpwl.function.form`). If no union of facets that does
     not cancel is on a hyperplane with pieces on both sides, then the pieces cover the convex set between those
     hyperplanes equally often: once, if the sums are 1 and -1. (The number of pieces over a point changes only where
     facets do not cancel.)
     """
-    if polyhedra.dim > _INPUTS or not len(which):
+    if polyhedra.dim > _INPUTS or not len(stack.piece):
         return []
     try:
-        stack = hulls(polyhedra.take(which))
-        found = chains(stack, _FLAGS) if len(stack.piece) else None
+        found = chains(stack, _FLAGS)
     except TooManyFaces:
-        return []
-    if found is None:
         return []
     flag = np.flatnonzero(found.row >= 0)
     part, row, piece = found.part[flag], found.row[flag], which[stack.piece]
@@ -508,8 +505,17 @@ def merge_with_groups(
     probe = Probe(p.tol, polyhedra.unit(p.tol) if p.tol else None)  # rationals have no need of a unit
     known = _known_contacts(small)
     near = _with_neighbours(polyhedra.owner, planes.number, planes.side, label)
-    if known is None and p.tol == 0:
-        unions = whole_unions(polyhedra, label, np.array(near, dtype=np.int64))
+    if known is not None:
+        near = _one_row_a_plane(polyhedra, planes, near)
+        near = [i for i in near if not p.tol or _is_thick(polyhedra[i], known[0][i], p.tol)]
+    if p.mesh is not None:
+        spans = generators_of(p)
+    elif spans is None and (known is not None or p.tol == 0):
+        spans = _spans_of(polyhedra, near)
+    number, twins, seen = np.array(near, dtype=np.int64), {} if known is None else known[1], None
+    stack = _hulls(polyhedra, number, spans) if known is None and p.tol == 0 and spans is not None else None
+    if stack is not None:
+        unions = whole_unions(polyhedra, label, number, stack)
         if unions:
             whole = {union.members[0]: union.members for union in unions}
             gone = {i for members in whole.values() for i in members[1:]}
@@ -518,15 +524,7 @@ def merge_with_groups(
             joined = {k for group in further for k in group}
             groups = [tuple(sorted(i for k in group for i in before[k])) for group in further]
             return merged, groups + [own for k, own in enumerate(before) if len(own) > 1 and k not in joined]
-    if known is not None:
-        near = _one_row_a_plane(polyhedra, planes, near)
-        near = [i for i in near if not p.tol or _is_thick(polyhedra[i], known[0][i], p.tol)]
-    if p.mesh is not None:
-        spans = generators_of(p)
-    elif spans is None and (known is not None or p.tol == 0):
-        spans = _spans_of(polyhedra, near)
-    twins: dict[int, int] = {} if known is None else known[1]
-    seen = _seen_by_corners(polyhedra, near, spans) if known is None and p.tol == 0 and spans is not None else None
+        seen = _seen_by_corners(polyhedra, number, stack)
     # A loop over pieces: each takes linear programs of its own, unless its corners are known.
     if seen is not None:
         facets, twins = seen
@@ -591,23 +589,23 @@ def _spans_of(polyhedra: Polyhedra, which: list[int]) -> Generators:
     return replace(found, start=np.concatenate([[0], np.cumsum(lengths)]))
 
 
-def _seen_by_corners(
-    polyhedra: Polyhedra, which: list[int], spans: Generators
-) -> tuple[dict[int, list[Facet]], dict[int, int]] | None:
-    """The facets of those exact pieces that have an interior, and for each the piece with the same facet, if any.
-
-    None if their corners would take too long.
-    """
-    number = np.array(which, dtype=np.int64)
+def _hulls(polyhedra: Polyhedra, which: NDArray[np.int64], spans: Generators) -> Hulls | None:
+    """Some exact pieces by what spans them; None if that would take too long."""
     try:
-        own_spans = replace(spans, start=np.append(spans.start[number], spans.start[-1]))
-        stack = hulls(polyhedra.take(number), own_spans)
+        return hulls(polyhedra.take(which), spans.take(which))
     except TooManyFaces:
         return None
+
+
+def _seen_by_corners(
+    polyhedra: Polyhedra, number: NDArray[np.int64], stack: Hulls
+) -> tuple[dict[int, list[Facet]], dict[int, int]]:
+    """The facets of those exact pieces that have an interior, and for each the piece with the same facet, if any."""
     own, piece = stack.polyhedra.owner, number[stack.piece]
     shift = polyhedra.start[piece] - stack.polyhedra.start[:-1]  # from rows of the stack to those of all pieces
     facets: dict[int, list[Facet]] = {int(i): [] for i in piece}
-    ends = {i: spans.places[spans.of_piece(i)] if spans.start[i] < spans.start[i + 1] else None for i in facets}
+    spanning = np.split(stack.places[stack.member], stack.start[1:-1])
+    ends = {int(i): None if lines else places for i, lines, places in zip(piece, stack.lines, spanning, strict=False)}
     who, row, inside = facets_by_corners(stack)
     for i, r, place in zip(number[who].tolist(), row.tolist(), inside, strict=True):
         facets[i].append(Facet(i, int(polyhedra.start[i]) + r, fraction_array(place[:-1]) / place[-1], ends[i]))

@@ -23,7 +23,7 @@ from cpwl.exact.integers import determinant, primitive, ratio_view, sides, signs
 from cpwl.exact.rational import from_flint
 from cpwl.geometry.facets import facets_of, hyperplanes, rows_of
 from cpwl.geometry.generators import MOST, Generators, generators
-from cpwl.geometry.polyhedra import Polyhedra, Polyhedron, end_to_end, fact, joined, picked, ranges
+from cpwl.geometry.polyhedra import Polyhedra, Polyhedron, end_to_end, fact, joined, ranges
 from cpwl.geometry.probe import Probe
 
 _LONGEST = 62  # generators that a mask of 64 bits tells apart
@@ -63,8 +63,7 @@ class Bodies:
 
     def take(self, which: NDArray[np.int64]) -> Bodies:
         """Those with the given numbers, in that order."""
-        entry, start = picked(self.spans.start, which)
-        return Bodies(self.polyhedra.take(which), Generators(self.places, self.spans.member[entry], start))
+        return Bodies(self.polyhedra.take(which), self.spans.take(which))
 
 
 def stacked(rows: NDArray[np.object_], start: NDArray[np.int64]) -> Polyhedra:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from cpwl.exact.integers import primitive, ratio_view, unit_view
 from cpwl.exact.integers import sides as sides_of
 from cpwl.geometry.facets import Hyperplanes, hyperplanes
-from cpwl.geometry.polyhedra import Polyhedra, Polyhedron, fact
+from cpwl.geometry.polyhedra import Polyhedra, Polyhedron, fact, picked
 
 MOST = 6000  # sets of planes to try for one polyhedron: a few milliseconds; beyond, linear programs
 _SMALL = 5  # dimensions in which floats say beforehand which planes meet outside
@@ -56,6 +56,11 @@ class Generators:
     def of_piece(self, i: int) -> NDArray[np.int64]:
         """The places that span polyhedron `i`."""
         return self.member[self.start[i] : self.start[i + 1]]
+
+    def take(self, which: NDArray[np.int64]) -> Generators:
+        """Those of the polyhedra with the given numbers, in that order."""
+        entry, start = picked(self.start, which)
+        return Generators(self.places, self.member[entry], start)
 
 
 @fact
