@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from cpwl.progress import Progress
 from cpwl.proofs.entries import NoProof, NotRecognised
 from cpwl.proofs.question import Proposal, Question, proof_head
@@ -22,6 +24,8 @@ from cpwl_check.regions import Body, Formula, Net, Place
 
 _STEPS = 2 * 10**6  # of the checker's budget; a region takes some hundreds, or thousands where numbers are long
 _LONG = 4 * 10**7  # about half a minute
+_SAMPLES = 4_000  # points at which regions are counted before they are listed
+_ZERO = 1e-9  # of the largest value of a neuron: what is less may be rounding
 Part = tuple[Cone, list[list[int]]]  # a part of a piece, and what the neurons of a layer give there, then a constant
 
 
@@ -29,6 +33,8 @@ def propose_regions(question: Question, most: int) -> Iterator[Proposal]:
     """The regions of the network in each piece, if there are at most `most` of them in all."""
     if question.p.num_pieces > most:
         raise NotRecognised(f"the function has more than {most} pieces")
+    if 2 * most <= _SAMPLES and seen_regions(question, _SAMPLES) > most:
+        raise NotRecognised(f"the network has more than {most} regions in the pieces")
     law, layers = question.law, question.layers
     try:
         with limited(min(_STEPS + 1000 * most, _LONG)):  # a box of 20 inputs has a million corners
@@ -36,6 +42,29 @@ def propose_regions(question: Question, most: int) -> Iterator[Proposal]:
     except Refused as reason:
         raise NoProof(str(reason), points_at(question.p, reason.places)) from None
     yield Proposal(Fraction(document["error_bound"]), document, points=points_at(question.p, worst))
+
+
+def seen_regions(question: Question, count: int) -> int:
+    """Regions of the network that are seen in floats at so many random points of the pieces: there may be more.
+
+    >>> from cpwl import CPWL, Network
+    >>> p = CPWL.from_breakpoints([-1, 0, 1], [1, 0, 1])
+    >>> seen_regions(Question(p, Network([([[1], [-1]], [0, 0]), ([[1, 1]], [0])])), 100)
+    2
+    """
+    known, rng = question.points, np.random.default_rng(0)
+    if not len(known):
+        return 0
+    one, two = known[rng.integers(len(known), size=(2, count))]
+    share = rng.random((count, 1))
+    x = share * one + (1 - share) * two
+    x = x[np.isfinite(question.p(x)).all(axis=1)]
+    signs = [np.zeros((len(x), 1), dtype=bool)]
+    for weight, bias in question.network.layers[:-1]:
+        z = x @ weight.T + bias
+        signs.append(z > _ZERO * np.abs(z).max(axis=0, initial=0.0))
+        x = np.maximum(z, 0.0)
+    return len(np.unique(np.packbits(np.concatenate(signs, axis=1), axis=1), axis=0))
 
 
 def list_regions(
