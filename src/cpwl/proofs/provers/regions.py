@@ -47,17 +47,19 @@ def propose_regions(question: Question, most: int) -> Iterator[Proposal]:
 def seen_regions(question: Question, count: int) -> int:
     """Regions of the network that are seen in floats at so many random points of the pieces: there may be more.
 
+    Means of more points than there are inputs are hardly ever on the border of two regions.
+
     >>> from cpwl import CPWL, Network
     >>> p = CPWL.from_breakpoints([-1, 0, 1], [1, 0, 1])
     >>> seen_regions(Question(p, Network([([[1], [-1]], [0, 0]), ([[1, 1]], [0])])), 100)
     2
     """
-    known, rng = question.points, np.random.default_rng(0)
+    known, rng = np.unique(question.points, axis=0), np.random.default_rng(0)
     if not len(known):
         return 0
-    one, two = known[rng.integers(len(known), size=(2, count))]
-    share = rng.random((count, 1))
-    x = share * one + (1 - share) * two
+    chosen = rng.integers(len(known), size=(count, known.shape[1] + 2))
+    chosen = chosen[(chosen != chosen[:, :1]).any(axis=1)]
+    x = np.einsum("ck,ckn->cn", rng.dirichlet(np.ones(chosen.shape[1]), len(chosen)), known[chosen])
     x = x[np.isfinite(question.p(x)).all(axis=1)]
     signs = [np.zeros((len(x), 1), dtype=bool)]
     for weight, bias in question.network.layers[:-1]:
