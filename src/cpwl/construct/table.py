@@ -128,8 +128,9 @@ def _cells(analysis: Analysis) -> str:
 
 def _points(analysis: Analysis) -> str:
     try:
-        points = len(analysis.exact.bends.vertices) if analysis.function.dim == 2 else 0
-    except ConstructionError:
+        with in_range():
+            points = len(analysis.exact.bends.vertices) if analysis.function.dim == 2 else 0
+    except (InputError, LimitError):
         return ""  # planning will say why
     return f"strips, and their proof, of {points:,} points where a jump changes" if points > _POINTS else ""
 
