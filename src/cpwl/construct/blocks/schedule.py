@@ -60,8 +60,7 @@ Value = Affine | Extremum | Sum
 # An *atom* is the ReLU of a form, and a *form* is a sum of inputs, a constant and atoms, with factors:
 # ``max(u, v) = u + s(v - u)`` and ``min(u, v) = u - s(u - v)``. Forms are equal as numbers or not at all; ReLUs of
 # proportional forms are one atom, of opposite ones too, since ``s(-z) = s(z) - z``. So what expressions have in common
-# is
-# made once, whatever they look like.
+# is made once, whatever they look like.
 
 
 Form = dict[int, Fraction]  # keys: inputs 0 .. n - 1, the constant n, then atoms n + 1 + a; no zeros

@@ -128,8 +128,7 @@ def _best_start(stars: Stars, bumps: list[Bump], key: tuple[int, int], sense: di
 # Clipped coordinates: knots that floats have exactly, and for each line and bump the largest knots below its stars.
 #
 # A hinge that reads ``relu(x - X_i)`` instead of `x` has small terms near its stars, so that little is rounded there.
-# It
-# is another function where ``x < X_i``; there a window ``-K relu(X_i - x)`` keeps the bump at 0.
+# It is another function where ``x < X_i``; there a window ``-K relu(X_i - x)`` keeps the bump at 0.
 
 
 Knots = tuple[int, int]

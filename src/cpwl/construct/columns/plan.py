@@ -39,13 +39,10 @@ from cpwl.network.program import Chain, Row, chained
 #
 # so ``D' = D - p_1 - q_1``, ``a'_i = a_{2i-1} - p_1 + p_i``. What passes a layer is clamped: `D` at 0 and ``a_{2i-1}``
 # at ``-K``, which is 0 where nothing was paired with it and it is compared next. Clamped, `D'` is at most 0 where `D`
-# is
-# negative, and ``a'`` is larger than it should be, so that the result is only made smaller; where the result is
-# positive
-# all `t` are in a window of length 1, so ``|a_i| <= max r <= K`` and nothing is clamped. Two that are compared with
-# each
-# other alone need no `D`: ``min(A_1, A_2) - max(B_1, B_2) = min(U, V)`` for ``U = A_1 - B_2``, ``V = A_2 - B_1``, and
-# ``s(min(U, V)) = s(s(U) - s(U - V))``.
+# is negative, and ``a'`` is larger than it should be, so that the result is only made smaller; where the result is
+# positive all `t` are in a window of length 1, so ``|a_i| <= max r <= K`` and nothing is clamped. Two that are compared
+# with each other alone need no `D`: ``min(A_1, A_2) - max(B_1, B_2) = min(U, V)`` for ``U = A_1 - B_2``,
+# ``V = A_2 - B_1``, and ``s(min(U, V)) = s(s(U) - s(U - V))``.
 
 
 Expression = dict[tuple[str, int], int]

@@ -434,9 +434,8 @@ def _formal_sum(one: _Formal, two: _Formal, factor: int) -> _Formal:
 #
 # On the rays of a plane at such a face a function has two jumps; that on the one side less that on the other is the
 # *change* of the plane. With changes and flat the gate ``[l > 0] (g+ - g-)`` is known, but for a multiple of ``s(l)``,
-# on
-# every plane `l` through the flat. So faces of one flat with the same changes share one gate, and the way in which they
-# are used adds up.
+# on every plane `l` through the flat. So faces of one flat with the same changes share one gate, and the way in which
+# they are used adds up.
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -45,8 +45,7 @@ from cpwl.network.program import Chain, Row, chained
 
 # Gate networks in every dimension: a number of neurons linear in the complex, right on every input.
 #
-# ``p = sum c_F p_F`` over the faces inside the domain, where `p_F` is what `p` looks like near `F`; each `p_F` is
-# glued
+# ``p = sum c_F p_F`` over the faces inside the domain, where `p_F` is what `p` looks like near `F`; each `p_F` is glued
 # from those of larger faces by one gate on a plane through `F`; gates on one plane share a neuron. See
 # docs/theory/local_gates.md.
 
@@ -121,9 +120,9 @@ def vertices_of(complex_: Complex) -> list[Sequence[int]] | None:
 #
 # A hyperplane on which a function bends and which cuts none of its pieces is made of facets. Its most frequent jump `w`
 # comes off as a hinge ``w s(l)``: what is left is affine on the same pieces, does not bend on most of the hyperplane,
-# and
-# has fewer pieces once those with equal laws are merged. The gates are the same: at a face only the *change* of a jump
-# counts. But the complex is a small part of what it would be, since its cells need not be cut along the hyperplane.
+# and has fewer pieces once those with equal laws are merged. The gates are the same: at a face only the *change* of a
+# jump counts. But the complex is a small part of what it would be, since its cells need not be cut along the
+# hyperplane.
 
 
 _Jump = tuple[Fraction, ...]

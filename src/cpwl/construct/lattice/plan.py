@@ -24,8 +24,7 @@ from cpwl.network import Network
 # The irredundant lattice of all outputs, lowered together: monotone expressions of components, few neurons.
 #
 # Steps: which components stay above and below on each piece (`order`); pieces cut until one component tells any two
-# apart
-# (`sides`); a small monotone expression that is right on all of them (`separate`); its operations put into layers
+# apart (`sides`); a small monotone expression that is right on all of them (`separate`); its operations put into layers
 # (`expression`), written as ReLUs (`atoms`) and lowered to a plain network (`schedule`). See docs/lattice.md.
 
 

@@ -36,11 +36,9 @@ from cpwl.progress import Progress
 #
 # A polyhedron without lines is spanned by its corners and extreme rays, in homogeneous coordinates ``(x, 1)`` and
 # ``(r, 0)``. Where ``law >= 0`` it is spanned by those of them with ``law >= 0``, and by the places where edges cross
-# the
-# plane: ``b u + a v`` for neighbours with values `a` and `-b` (double description: Motzkin, Raiffa, Thompson and Thrall
-# 1953; two are neighbours iff no third is on all planes that both are on). Then signs at places decide everything, and
-# no
-# linear program is needed.
+# the plane: ``b u + a v`` for neighbours with values `a` and `-b` (double description: Motzkin, Raiffa, Thompson and
+# Thrall 1953; two are neighbours iff no third is on all planes that both are on). Then signs at places decide
+# everything, and no linear program is needed.
 
 
 def cut(body: Polyhedron, law: NDArray[Any]) -> Polyhedron:

@@ -22,8 +22,7 @@ from cpwl.function.bends.planar import PlanarBends
 # A function of two inputs as seen by a vertical line that sweeps across its domain, in a direction that can be chosen.
 #
 # In the frame ``xi = t.x``, ``eta = u.x`` every bend line is ``A xi + B eta + C = 0``, ``B > 0``. Along it the jump is
-# a
-# step function of `xi`. *Events* are the places where it changes: the points of `V*`, and the ends of bend lines in
+# a step function of `xi`. *Events* are the places where it changes: the points of `V*`, and the ends of bend lines in
 # the boundary of the domain. Between two consecutive events is a *gap*; gap `q` lies before event `q`. Floats order the
 # events; only gaps that are wide beyond all rounding are ever used, so that every decision about them is right.
 

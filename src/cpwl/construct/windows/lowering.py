@@ -24,8 +24,7 @@ from cpwl.network.program import Row, chained, rows_of
 # Blocks of cells: one affine law, and one hinge for each further cell, along a tree of facets.
 #
 # On the cells of a block ``F_B = W_0 + sum_f s(W_b - W_a)`` is `W`, if it is nowhere above `W`; and that is so iff it
-# is
-# not above at any corner of the mesh, for it is convex and `W` is affine on every cell. The same hinges, with other
+# is not above at any corner of the mesh, for it is convex and `W` is affine on every cell. The same hinges, with other
 # factors, serve `W` and every ``U``: across a facet all laws change by multiples of one form. Cells are taken greedily,
 # those with the fewest free neighbours first; the root is the cell from which the terms are smallest.
 

@@ -58,9 +58,8 @@ __all__ = ["Lifted", "least", "lifted", "obstruction", "plan", "split"]
 # Polyhedral cells: which `W` are affine on them, exactly, and the lowest of these that is convex enough.
 #
 # Across a facet `W` changes by a multiple ``t_f d_f`` of the change ``d_f`` of `p` (of a mean of its outputs), and
-# around
-# every face of codimension 2 these changes add up to 0. Where three laws meet there all `t` are equal, and where two
-# hyperplanes cross those on each are; what is left is solved in rationals. A linear program in the few numbers that
+# around every face of codimension 2 these changes add up to 0. Where three laws meet there all `t` are equal, and where
+# two hyperplanes cross those on each are; what is left is solved in rationals. A linear program in the few numbers that
 # remain free finds the heights; they are rounded to dyadics, and all else follows from them exactly.
 
 
@@ -272,15 +271,12 @@ def _smallest(
 # Simplices without a convex lifting: the proof that there is none, and finer simplices that have one.
 #
 # The jumps of heights at the inner facets are linear in the heights. If a sum of them with positive weights is 0 for
-# all
-# heights, no heights make them all positive; and where `p` bends at one of these facets there are no convex `U` and `W`
-# with ``U - W = p`` that are affine on the simplices: their jumps, which are not negative, would all have to be 0, and
-# so
-# would those of `p`. The weights are found by a linear program, and taken from an exact kernel.
+# all heights, no heights make them all positive; and where `p` bends at one of these facets there are no convex `U` and
+# `W` with ``U - W = p`` that are affine on the simplices: their jumps, which are not negative, would all have to be 0,
+# and so would those of `p`. The weights are found by a linear program, and taken from an exact kernel.
 #
 # A facet that bends too little is split at a point inside it, and the two simplices there with it; the height of the
-# new
-# corner is free.
+# new corner is free.
 
 
 _ROUNDS = 8
