@@ -241,8 +241,9 @@ def main() -> None:
         row = limited(name, chosen.auto, chosen.effort, chosen.limit)
         if row is None:
             continue
-        if name in before:
-            row["before"] = before[name]["auto"]
+        earlier = before[name]["auto"] if name in before else saved.get(name, {}).get("before")
+        if earlier is not None:
+            row["before"] = earlier
         print(f"{line(name, row)} {row['seconds']} |", flush=True)
         assert row["auto"] == least(row), name
         saved[name] = row
