@@ -35,6 +35,7 @@ from support.catalogue import SOLE, function, names
 from support.constructions import planned
 from support.functions import abs_sum, delaunay
 from support.pinned import applicable
+from support.rational_pieces import with_noise
 
 MINIMIZE = ("neurons", "depth", "width", "nonzeros", "bytes")
 
@@ -161,12 +162,18 @@ def test_a_construction_is_ruled_out_by_a_number():
 
 
 @pytest.mark.parametrize(
-    ("budget", "construction", "what"), [("_PAIRS", "lattice", "comparisons of"), ("_POINTS", "strips", "strips, and")]
+    ("budget", "construction", "what", "noise"),
+    [
+        ("_PAIRS", "lattice", "comparisons of", 0),
+        ("_POINTS", "strips", "strips, and", 0),
+        ("_NOISY", "strips", "strips, and", 1e-13),
+    ],
 )
-def test_a_budget_is_no_claim_of_size(monkeypatch, budget, construction, what):
+def test_a_budget_is_no_claim_of_size(monkeypatch, budget, construction, what, noise):
     """Where planning would take too long it is said, and what to ask for; nothing is said to be smaller."""
     monkeypatch.setattr(table, budget, 10)
-    made = compile(delaunay(2, 60, 3)).alternatives[construction]
+    p = delaunay(2, 60, 3)
+    made = compile(with_noise(p, noise, 0) if noise else p).alternatives[construction]
     assert made.neurons is None
     assert re.fullmatch(f'not planned: would take {what} .*; ask for construction="{construction}"', made.reason)
 

@@ -40,6 +40,7 @@ _ON_A_LINE = 20_000  # the same for one input, where univariate gates take 0.2 s
 _TRIANGLES = 1_000  # pieces of which clamped gates are made: the time is quadratic in them, 20 s for 2,000
 _CELLS = 100_000_000  # cells times corners, which windows compare
 _POINTS = 2_500  # points around which strips are made: 2,000 take 8 s to plan and 36 s to prove, 5,000 minutes to prove
+_NOISY = 600  # the same for float data: a proof follows the neurons into the gaps between pieces, 500 take 20 s
 _FEW = 5_000_000  # pieces times components: a lattice of so few takes less time than a complex of faces in space
 # Simplices, n! for a piece that is none, of which a convex lifting is looked for in space: in R^4 9 s for 2,300; in R^3
 # 10 s for 3,056 of a control law with 501 regions, which has none, and splitting them doubles the programs.
@@ -132,7 +133,8 @@ def _points(analysis: Analysis) -> str:
             points = len(analysis.exact.bends.vertices) if analysis.function.dim == 2 else 0
     except (InputError, LimitError):
         return ""  # planning will say why
-    return f"strips, and their proof, of {points:,} points where a jump changes" if points > _POINTS else ""
+    most = _NOISY if analysis.function.tol > 0 else _POINTS
+    return f"strips, and their proof, of {points:,} points where a jump changes" if points > most else ""
 
 
 def _of_part(without: str, function: CPWL, whole: Analysis) -> list[Candidate]:
