@@ -178,6 +178,14 @@ def test_a_budget_is_no_claim_of_size(monkeypatch, budget, construction, what, n
     assert re.fullmatch(f'not planned: would take {what} .*; ask for construction="{construction}"', made.reason)
 
 
+def test_an_error_beyond_float64_is_not_offered_as_a_limit():
+    """A predicted error that overflows is named, and no `max_error` that would allow it."""
+    p = CPWL.from_breakpoints([0, Fraction(1, 2), Fraction(4, 3)], [1e300, 1, Fraction(1, 3)])
+    with pytest.warns(CpwlWarning, match=r"has a predicted error of inf \(use exact arithmetic\)$"):
+        made = compile(p)
+    assert made.sizes.neurons == 2
+
+
 def test_one_hidden_layer_is_not_always_the_smallest():
     """A sawtooth of 30 teeth has a network of 14 neurons, and a table near 0 that is noise a lattice of 1."""
     p = CPWL.from_breakpoints(range(30), [i % 2 for i in range(30)])

@@ -171,8 +171,9 @@ class Compilation:
         if not choice.accurate and (self.auto or self.told):
             none = f"no construction has a predicted error within {limit}; the most accurate, {best.name},"
             said, aim = (none, "") if self.auto else (best.name, f", more than {limit}")
-            allow = f"use {advice}, or allow it with max_error={_upwards(best.candidate.error)}"
-            text = f"{said} has a predicted error of {best.candidate.error:.1g}{aim} ({allow})"
+            error = best.candidate.error
+            allow = f", or allow it with max_error={_upwards(error)}" if error < np.inf else ""
+            text = f"{said} has a predicted error of {error:.1g}{aim} (use {advice}{allow})"
         elif choice.accurate and best.measured is not None and best.measured > most:
             text = f"the measured error of {best.name} against the data is {best.measured:.1g}, more than {limit}"
             if not self.told and (least := self.data.unavoidable):
