@@ -32,7 +32,7 @@ from cpwl.exact.integers import linked
 from cpwl.executors import check_executor
 from cpwl.files import read_bytes, write_text
 from cpwl.function.cpwl import CPWL
-from cpwl.function.merge import merge as merged
+from cpwl.function.merge import merge_spanned
 from cpwl.function.parts import Known, label_maps
 from cpwl.geometry.polyhedra import Domain, Polyhedron, as_domain
 from cpwl.network.network import Network
@@ -141,7 +141,7 @@ def as_function(pieces: Pieces, domain: Polyhedron | None, exact: bool, merge: b
     covered = domain if pieces.complete else None
     known = known_of(pieces, thin)
     p = CPWL(pieces.polyhedra, pieces.laws, component, covered, tol, None, pieces.complete, known)
-    return merged(p, pieces.spans) if merge and _has_twins(pieces) else p
+    return merge_spanned(p, pieces.spans) if merge and _has_twins(pieces) else p
 
 
 def known_of(pieces: Pieces, thin: bool) -> Known:
