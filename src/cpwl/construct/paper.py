@@ -1,7 +1,8 @@
 """Algorithm 1 of the paper, as printed: ``p = max_i min_{m in A_i} f_m`` with one row for each piece.
 
 It is wrong on many valid inputs: a row may exceed `p` away from its piece. So every row is tested, unless the
-caller asks for the construction as it is.
+caller asks for the construction as it is. Of float data it is that of the exact function near it, which a proof finds,
+too; of the data itself where there is none.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ def plan(analysis: Analysis) -> Plan:
     >>> plan(Analysis(CPWL.from_breakpoints([0], [0], left_slope=-1, right_slope=1))).sizes.neurons
     3
     """
-    networks = [_network(analysis, j) for j in range(analysis.function.outputs)]
+    source = analysis.simplest
+    networks = [_network(source, j) for j in range(source.function.outputs)]
     return Plan.of("paper", outputs_together(networks), analysis.sample.points)
 
 
@@ -44,6 +46,7 @@ def least(analysis: Analysis) -> Least:
     >>> least(known).neurons, plan(known).sizes.neurons, least(known).neurons
     (8, 17, 17)
     """
+    analysis = analysis.simplest
     p = analysis.function
     rows = analysis.row_sizes if analysis.knows_orders else [[1] * p.num_pieces] * p.outputs
     counts = [algorithm1(own) for own in rows]
