@@ -266,65 +266,52 @@ class Excess:
     amount: float
 
 
-class RowTest:
-    """The *below* test for rows of one output of a function, one row at a time."""
-
-    def __init__(self, p: CPWL, output: int, order: Order) -> None:
-        self.p, self.order = p, order
-        self.work, self.probe = PieceOrder.of(p, output, value_tolerance(p)), Probe(p.tol)
-
-    def find_excess(self, row: NDArray[np.int64], number: int = 0) -> Excess | None:
-        """A point where the row exceeds the function, or None if it is valid."""
-        for j in np.flatnonzero(~self.order.below[:, row].any(axis=1)):
-            point, value = self._largest(row, int(j))
-            if value > self.work.slack:
-                return Excess(number, int(j), point, float(value))
-        return None
-
-    def _largest(self, row: NDArray[np.int64], j: int) -> tuple[NDArray[Any], Any]:
-        """The largest excess of the row on piece `j` and where; at a place with at least 1 if it has no bound."""
-        program = self.program(row, j)
-        value, where = self.probe.maximum(program, [0] * self.p.dim + [1])
-        if value == np.inf:
-            floor = Polyhedron(np.append(np.zeros(self.p.dim), -1.0)[None], np.array([-1.0]))
-            seen = self.probe.interior(program.meet(floor))  # where the excess is at least 1
-            if seen is None and not self.work.is_exact:
-                message = f"whether a row stays below the function on piece {j} cannot be told from noise, far out"
-                raise ConstructionError(message, row=row, piece=j)
-            if seen is None:
-                raise InternalError("an unbounded excess is nowhere 1", row=row, piece=j)
-            return seen[:-1], value
-        return where[:-1], value
-
-    def program(self, row: NDArray[np.int64], j: int) -> Polyhedron:
-        """The points ``(x, v)`` with ``v <= f_m - p`` for all `m` in the row and `x` in piece `j`."""
-        body, own = self.p.polyhedra[j], int(self.work.component[j])
-        law, d = self.work.differences(own, row), self.work.laws[row, -1] * self.work.laws[own, -1]
-        rows = body.integer() if self.work.is_exact else np.column_stack([body.A, body.b])
-        above = np.column_stack([-law[:, :-1], d, law[:, -1]])
-        inside = np.column_stack([rows[:, :-1], rows[:, -1] * 0, rows[:, -1]])
-        both = np.concatenate([above, inside])
-        if not self.work.is_exact:
-            return Polyhedron(both[:, :-1], both[:, -1])
-        view = np.asarray(both / np.abs(both[:, :-1]).max(axis=1)[:, None], dtype=np.float64)
-        return Polyhedron(view[:, :-1], view[:, -1], both)
-
-
 def find_excess(
     p: CPWL, output: int, order: Order, rows: Sequence[NDArray[np.int64]], progress: Progress | None = None
 ) -> Excess | None:
     """The first of many rows that exceeds the function somewhere, with a witness; None if all are valid."""
-    test = RowTest(p, output, order)
+    work, probe = PieceOrder.of(p, output, value_tolerance(p)), Probe(p.tol)
     seen: set[bytes] = set()
     for i, row in enumerate(rows):
         if row.tobytes() not in seen:
             seen.add(row.tobytes())
-            excess = test.find_excess(row, i)
-            if excess is not None:
-                return excess
+            for j in np.flatnonzero(~order.below[:, row].any(axis=1)).tolist():
+                point, value = _largest_excess(work, probe, row, j)
+                if value > work.slack:
+                    return Excess(i, j, point, float(value))
         if progress is not None:
             progress(i + 1, len(rows), "checking rows")
     return None
+
+
+def _largest_excess(work: PieceOrder, probe: Probe, row: NDArray[np.int64], j: int) -> tuple[NDArray[Any], Any]:
+    """The largest excess of the row on piece `j` and where; at a place with at least 1 if it has no bound."""
+    program, dim = _program(work, row, j), work.polyhedra.dim
+    value, where = probe.maximum(program, [0] * dim + [1])
+    if value == np.inf:
+        floor = Polyhedron(np.append(np.zeros(dim), -1.0)[None], np.array([-1.0]))
+        seen = probe.interior(program.meet(floor))  # where the excess is at least 1
+        if seen is None and not work.is_exact:
+            message = f"whether a row stays below the function on piece {j} cannot be told from noise, far out"
+            raise ConstructionError(message, row=row, piece=j)
+        if seen is None:
+            raise InternalError("an unbounded excess is nowhere 1", row=row, piece=j)
+        return seen[:-1], value
+    return where[:-1], value
+
+
+def _program(work: PieceOrder, row: NDArray[np.int64], j: int) -> Polyhedron:
+    """The points ``(x, v)`` with ``v <= f_m - p`` for all `m` in the row and `x` in piece `j`."""
+    body, own = work.polyhedra[j], int(work.component[j])
+    law, d = work.differences(own, row), work.laws[row, -1] * work.laws[own, -1]
+    rows = body.integer() if work.is_exact else np.column_stack([body.A, body.b])
+    above = np.column_stack([-law[:, :-1], d, law[:, -1]])
+    inside = np.column_stack([rows[:, :-1], rows[:, -1] * 0, rows[:, -1]])
+    both = np.concatenate([above, inside])
+    if not work.is_exact:
+        return Polyhedron(both[:, :-1], both[:, -1])
+    view = np.asarray(both / np.abs(both[:, :-1]).max(axis=1)[:, None], dtype=np.float64)
+    return Polyhedron(view[:, :-1], view[:, -1], both)
 
 
 # The order of components on float pieces whose rows are independent: no more rows than inputs, and no linear program.
