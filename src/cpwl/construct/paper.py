@@ -1,8 +1,7 @@
 """Algorithm 1 of the paper, as printed: ``p = max_i min_{m in A_i} f_m`` with one row for each piece.
 
 It is wrong on many valid inputs: a row may exceed `p` away from its piece. So every row is tested, unless the
-caller asks for the construction as it is. Of float data it is that of the exact function near it, which a proof finds,
-too; of the data itself where there is none.
+caller asks for the construction as it is.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ def plan(analysis: Analysis) -> Plan:
     >>> plan(Analysis(CPWL.from_breakpoints([0], [0], left_slope=-1, right_slope=1))).sizes.neurons
     3
     """
-    source = analysis.simplest
+    source = _source(analysis)
     networks = [_network(source, j) for j in range(source.function.outputs)]
     return Plan.of("paper", outputs_together(networks), analysis.sample.points)
 
@@ -46,12 +45,18 @@ def least(analysis: Analysis) -> Least:
     >>> least(known).neurons, plan(known).sizes.neurons, least(known).neurons
     (8, 17, 17)
     """
-    analysis = analysis.simplest
+    analysis = _source(analysis)
     p = analysis.function
     rows = analysis.row_sizes if analysis.knows_orders else [[1] * p.num_pieces] * p.outputs
     counts = [algorithm1(own) for own in rows]
     neurons = counts[0].neurons if p.outputs == 1 else r(-(-p.num_pieces // 2))
     return Least(neurons, "the formula of Algorithm 1", max(count.layers for count in counts))
+
+
+def _source(analysis: Analysis) -> Analysis:
+    """The exact function near float data if it has as many pieces, a row for each: a proof finds it, too."""
+    exact = analysis.simplest
+    return exact if exact.function.num_pieces == analysis.function.num_pieces else analysis
 
 
 def _network(analysis: Analysis, output: int) -> Network:
