@@ -37,7 +37,7 @@ from cpwl.function.answers import point_text
 from cpwl.function.cpwl import CPWL
 from cpwl.function.doctor.first_error import first_error
 from cpwl.geometry.polyhedra import box_polyhedron
-from cpwl.io.formula import Affine, function_of, maximum, minimum
+from cpwl.io.formula import AffineForm, function_of, maximum, minimum
 from cpwl.network.network import Network
 
 if TYPE_CHECKING:
@@ -639,8 +639,8 @@ def _truncated(line: int, words: list[str]) -> CPWL:
         )
     names = [f"x{i}" for i in range(1, len(law))]
     slopes = tuple((name, slope) for name, slope in zip(names, law[1:], strict=True) if slope)
-    low = maximum([Affine(slopes, law[0]), Affine((), Fraction(0))])
-    return function_of([minimum([low, Affine((), Fraction(1))])], names, box_polyhedron((0, 1), len(names)))
+    low = maximum([AffineForm(slopes, law[0]), AffineForm((), Fraction(0))])
+    return function_of([minimum([low, AffineForm((), Fraction(1))])], names, box_polyhedron((0, 1), len(names)))
 
 
 def _regional(lines: list[tuple[int, list[str]]]) -> CPWL:

@@ -21,7 +21,7 @@ from cpwl.function.cpwl import CPWL
 from cpwl.io.c.grid import GridTables
 from cpwl.io.c.write import lookup_tables
 from cpwl.io.weights import DENSE, Dtype, check_dense_size, dense_layers
-from cpwl.io.windows import Windows, average, convolution, largest, normalised
+from cpwl.io.windows import KernelWindows, average, convolution, largest, normalised
 from cpwl.network.network import Network
 from cpwl.network.program import Tape, Tensor, network_of
 
@@ -100,7 +100,9 @@ def _convolved(
         before, after = [t // 2 for t in total], [t - t // 2 for t in total]
     else:
         before = after = [0] * n if padding == "valid" else _each(padding, n)
-    windows = Windows.slide(x.shape[2:], size, strides=_each(stride, n), dilations=steps, before=before, after=after)
+    windows = KernelWindows.slide(
+        x.shape[2:], size, strides=_each(stride, n), dilations=steps, before=before, after=after
+    )
     result = x.linear(convolution(windows, weight, groups), (1, len(weight), *windows.shape))
     return _plus(result, bias, n + 1)
 
@@ -117,7 +119,7 @@ def _pooled(tape: Tape, x: Tensor, layer: Any) -> Tensor:
     if len(x.shape) != n + 2:
         raise ValueError(f"it pools channels of {n} dimensions")
     padding = _each(layer.padding, n)
-    windows = Windows.slide(
+    windows = KernelWindows.slide(
         x.shape[2:],
         _each(layer.kernel_size, n),
         strides=_each(layer.stride, n),

@@ -21,10 +21,10 @@ _LIMIT = 50_000_000  # entries of a matrix that we write down
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Windows:
+class KernelWindows:
     """``index[o, k]``: the place that window `o` reads with its entry `k`, -1 for padding; both flat.
 
-    >>> Windows.slide([4], [2], strides=[2], dilations=[1], before=[1], after=[1]).index.tolist()
+    >>> KernelWindows.slide([4], [2], strides=[2], dilations=[1], before=[1], after=[1]).index.tolist()
     [[-1, 0], [1, 2], [3, -1]]
     """
 
@@ -43,7 +43,7 @@ class Windows:
         before: Sequence[int],
         after: Sequence[int],
         ceil: bool = False,
-    ) -> Windows:
+    ) -> KernelWindows:
         """The windows of a kernel that slides over an image with padding; `ceil` keeps a last one that sticks out."""
         n = len(sizes)
         for what, numbers in (("kernel", kernel), ("strides", strides), ("dilations", dilations)):
@@ -86,7 +86,7 @@ def _check_products(size: int) -> None:
         raise LimitError(f"a convolution of {size:,} products exceeds the limit of {_LIMIT:,}")
 
 
-def convolution(windows: Windows, weight: NDArray[Any], groups: int) -> Any:
+def convolution(windows: KernelWindows, weight: NDArray[Any], groups: int) -> Any:
     """The matrix of a convolution with `weight` of shape (out channels, in channels a group, kernel ...)."""
     out, each = weight.shape[:2]
     count, entries = windows.index.shape
@@ -104,7 +104,7 @@ def convolution(windows: Windows, weight: NDArray[Any], groups: int) -> Any:
     return matrix
 
 
-def average(windows: Windows, channels: int, *, count_padding: bool) -> RationalMatrix:
+def average(windows: KernelWindows, channels: int, *, count_padding: bool) -> RationalMatrix:
     """The matrix of the means over windows, for each channel; padding counts as zeros, or not at all."""
     if not count_padding:
         windows.check_read()
@@ -122,7 +122,7 @@ def average(windows: Windows, channels: int, *, count_padding: bool) -> Rational
     return RationalMatrix.from_triples(rows, full.indices, data, full.shape)
 
 
-def largest(tape: Tape, x: Tensor, windows: Windows) -> Tensor:
+def largest(tape: Tape, x: Tensor, windows: KernelWindows) -> Tensor:
     """The largest entry of each window of an image ``(1, channels, ...)``, in pairs."""
     index = windows.filled()
     numbers = np.arange(x.shape[1])[:, None] * windows.places

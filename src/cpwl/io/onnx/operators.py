@@ -19,7 +19,7 @@ from scipy.sparse import csr_array
 
 from cpwl.exact.rational import fraction_array
 from cpwl.exact.sparse import RationalMatrix
-from cpwl.io.windows import Windows, average, convolution, largest, normalised
+from cpwl.io.windows import KernelWindows, average, convolution, largest, normalised
 from cpwl.network.program import Tape, Tensor
 
 # The floating types of ONNX: which numbers each holds, and which of them holds another.
@@ -254,7 +254,7 @@ def batch_normalization(node: Node) -> Value:
     return normalised(x, spread, mean, scale, offset)
 
 
-def _windows(node: Node, kernel: list[int]) -> tuple[Tensor, Windows]:
+def _windows(node: Node, kernel: list[int]) -> tuple[Tensor, KernelWindows]:
     """The input, one image with channels, and the windows of the kernel on it."""
     x = node.tensor()
     n, get = len(kernel), node.attributes.get
@@ -279,7 +279,7 @@ def _windows(node: Node, kernel: list[int]) -> tuple[Tensor, Windows]:
         before, after = [0] * n, [0] * n
     try:
         ceil = bool(get("ceil_mode", 0))
-        windows = Windows.slide(
+        windows = KernelWindows.slide(
             x.shape[2:], kernel, strides=strides, dilations=dilations, before=before, after=after, ceil=ceil
         )
     except ValueError as error:
@@ -305,7 +305,7 @@ def conv(node: Node) -> Value:
     return result.plus(bias.reshape(1, -1, *(1 for _ in windows.shape)))
 
 
-def _pooled(node: Node) -> tuple[Tensor, Windows]:
+def _pooled(node: Node) -> tuple[Tensor, KernelWindows]:
     """The input and the windows of a pooling."""
     get = node.attributes.get
     if get("auto_pad", b"").startswith(b"SAME") and any(d != 1 for d in get("dilations", [])):
