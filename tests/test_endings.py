@@ -108,3 +108,10 @@ def test_mistakes_are_one_sentence(tmp_path, monkeypatch, capsys, words, code, s
     assert main(words) == code
     assert said in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["law.json"]
+
+
+def test_what_is_of_no_kind_is_not_called_json(tmp_path, capsys):
+    """A formula without an ending, and a C header: the endings that can be read."""
+    (tmp_path / "formula").write_text("max(x, 0)")
+    assert main(["info", str(tmp_path / "formula")]) == 65
+    assert "has an unknown ending; files that can be read end in .json" in capsys.readouterr().err

@@ -454,11 +454,15 @@ def plot(
     check_ending(output, ".svg", ".png", ".pdf")
     check_output(output, source)
     held = load_any(source)
+    if shown >= held.outputs:
+        message = f"{source} has {counted(held.outputs, 'output')}, counted from 0."
+        raise typer.BadParameter(message, param_hint="'--output-number'")
     if isinstance(held, Network):
-        if box is not None or kind != "auto":
+        options = {"--box": box is not None, "--kind": kind != "auto", "--output-number": shown > 0}
+        if given := [name for name, is_given in options.items() if is_given]:
             raise typer.BadParameter(
                 f"{source} holds a network, which is drawn layer by layer; `cpwl extract` finds its pieces.",
-                param_hint="'--box'" if box is not None else "'--kind'",
+                param_hint=f"'{given[0]}'",
             )
         _save(held.plot, output)
     else:

@@ -119,7 +119,7 @@ def queries_of_equivalence(outputs: Sequence[Extreme], margin: Fraction) -> Iter
     for answer, threshold in cases:
         yield Query(
             f"equal_{answer}",
-            f"the two networks differ by at most {gap} on the box: is it {float(threshold):.9g} or more somewhere?",
+            f"the difference in the file is at most {gap} on the box: is it {float(threshold):.9g} or more somewhere?",
             tuple((k, sign, threshold) for k in range(len(outputs)) for sign in (1, -1)),
             answer,
             gap,
