@@ -115,3 +115,11 @@ def test_what_is_of_no_kind_is_not_called_json(tmp_path, capsys):
     (tmp_path / "formula").write_text("max(x, 0)")
     assert main(["info", str(tmp_path / "formula")]) == 65
     assert "has an unknown ending; files that can be read end in .json" in capsys.readouterr().err
+
+
+def test_weights_that_are_no_doubles_are_said_to_be_rounded(tmp_path, capsys):
+    """1/3 as an ONNX weight is another number; 1/4 is not."""
+    for weight, said in (("1/3", True), ("1/4", False)):
+        write(Network([([[weight]], [0])]), tmp_path / "net.json")
+        assert main(["convert", str(tmp_path / "net.json"), str(tmp_path / "net.onnx")]) == 0
+        assert ("weights rounded to doubles" in capsys.readouterr().out) is said

@@ -105,8 +105,9 @@ def convert(
     ] = None,
 ) -> Said:
     """Convert a file to another format. `cpwl info` lists the formats."""
+    from cpwl.documents.write import network_document
     from cpwl.io.endings import write, writer_of
-    from cpwl.network import Network
+    from cpwl.network.network import Network, rounded
 
     door = writer_of(output)
     check_output(output, source, hint="'OUT'")
@@ -116,8 +117,10 @@ def convert(
             raise InputError("--names and --units are for functions, and --units needs --names")
         held = held.named(_list(names), None if units is None else _list(units))
     write(held, output)
-    data = {"input": str(source), "output": str(output), "kind": door.what, "holds": repr(held)}
-    return Said(f"{output}: {held!r}, as {door.what}", data)
+    rounds = door.ending != ".json" and isinstance(held, Network) and held.exact is not None
+    rounds = rounds and network_document(rounded(held, "float64")) != network_document(held)
+    data = {"input": str(source), "output": str(output), "kind": door.what, "holds": repr(held), "rounded": rounds}
+    return Said(f"{output}: {held!r}, as {door.what}{', weights rounded to doubles' if rounds else ''}", data)
 
 
 def _list(text: str) -> list[str]:
