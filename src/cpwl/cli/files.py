@@ -105,9 +105,9 @@ def convert(
     ] = None,
 ) -> Said:
     """Convert a file to another format. `cpwl info` lists the formats."""
-    from cpwl.documents.write import network_document
+    from cpwl.exact.rational import is_exact_float
     from cpwl.io.endings import write, writer_of
-    from cpwl.network.network import Network, rounded
+    from cpwl.network import Network
 
     door = writer_of(output)
     check_output(output, source, hint="'OUT'")
@@ -117,8 +117,8 @@ def convert(
             raise InputError("--names and --units are for functions, and --units needs --names")
         held = held.named(_list(names), None if units is None else _list(units))
     write(held, output)
-    rounds = door.ending != ".json" and isinstance(held, Network) and held.exact is not None
-    rounds = rounds and network_document(rounded(held, "float64")) != network_document(held)
+    layers = [] if door.ending == ".json" or not isinstance(held, Network) else held.exact or []
+    rounds = not all(is_exact_float(part) for weight, bias in layers for part in (weight.data, bias))
     data = {"input": str(source), "output": str(output), "kind": door.what, "holds": repr(held), "rounded": rounds}
     return Said(f"{output}: {held!r}, as {door.what}{', weights rounded to doubles' if rounds else ''}", data)
 
