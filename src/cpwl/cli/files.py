@@ -117,7 +117,7 @@ def convert(
             raise InputError("--names and --units are for functions, and --units needs --names")
         held = held.named(_list(names), None if units is None else _list(units))
     write(held, output)
-    layers = [] if door.ending == ".json" or not isinstance(held, Network) else held.exact or []
+    layers = () if door.ending == ".json" or not isinstance(held, Network) else held.exact or ()
     rounds = not all(is_exact_float(part) for weight, bias in layers for part in (weight.data, bias))
     data = {"input": str(source), "output": str(output), "kind": door.what, "holds": repr(held), "rounded": rounds}
     return Said(f"{output}: {held!r}, as {door.what}{', weights rounded to doubles' if rounds else ''}", data)
