@@ -11,6 +11,7 @@ import secrets
 import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Decimal, Inexact, localcontext
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -134,15 +135,12 @@ def decimal(value: Fraction) -> str:
     >>> decimal(Fraction(-3, 8)), decimal(Fraction(5)), decimal(Fraction(1, 40))
     ('-0.375', '5.0', '0.025')
     """
-    digits = 0
-    while (value * 10**digits).denominator != 1:
-        digits += 1
-        if digits > 1100:
-            raise ValueError(f"{value} has no finite decimals")
-    whole, rest = divmod(abs(value.numerator) * 10**digits // value.denominator, 10 ** max(digits, 1))
-    if digits == 0:
-        whole, rest = abs(value.numerator), 0
-    return f"{'-' if value < 0 else ''}{whole}.{rest:0{max(digits, 1)}d}"
+    with localcontext(prec=_DIGITS, traps=[Inexact]):
+        written = format(Decimal(value.numerator) / value.denominator, "f")
+    return written if "." in written else f"{written}.0"
+
+
+_DIGITS = 2000  # of a number in decimals; a double has at most 767 of them, and 1,074 behind the point
 
 
 def _short(value: Fraction, step: Fraction, away: int) -> Fraction:
