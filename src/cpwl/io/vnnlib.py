@@ -11,7 +11,7 @@ import secrets
 import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from decimal import Decimal, Inexact, localcontext
+from decimal import Context, Decimal, Inexact, localcontext
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -135,7 +135,7 @@ def decimal(value: Fraction) -> str:
     >>> decimal(Fraction(-3, 8)), decimal(Fraction(5)), decimal(Fraction(1, 40))
     ('-0.375', '5.0', '0.025')
     """
-    with localcontext(prec=_DIGITS, traps=[Inexact]):
+    with localcontext(Context(prec=_DIGITS, traps=[Inexact])):
         written = format(Decimal(value.numerator) / value.denominator, "f")
     return written if "." in written else f"{written}.0"
 
