@@ -7,7 +7,6 @@ import operator
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +20,7 @@ from cpwl.function.cpwl import CPWL
 from cpwl.io.c.grid import GridTables
 from cpwl.io.c.write import lookup_tables
 from cpwl.io.weights import DENSE, Dtype, check_dense_size, dense_layers
-from cpwl.io.windows import KernelWindows, average, convolution, largest, normalised
+from cpwl.io.windows import KernelWindows, average, convolution, largest, normalised, reduced
 from cpwl.network.network import Network
 from cpwl.network.program import Tape, Tensor, network_of
 
@@ -482,28 +481,22 @@ class _Step:
             raise ValueError("it works along the samples")
         return dim % len(x.shape)
 
-    def along(self, x: Tensor, dims: Any, keep: bool) -> tuple[NDArray[np.int64], tuple[int, ...]]:
-        """The numbers of all entries, those that become one in a row; and the shape of the result."""
+    def axes(self, x: Tensor, dims: Any) -> list[int]:
+        """The axes that are meant, all but that of the samples if none is named."""
         given = [dims] if isinstance(dims, int) else list(dims or [])
-        axes = {self.axis(x, dim) for dim in given} or set(range(1, len(x.shape)))
-        rest = [k for k in range(len(x.shape)) if k not in axes]
-        kept = tuple(1 if k in axes else size for k, size in enumerate(x.shape) if keep or k not in axes)
-        return x.numbers.transpose([*rest, *axes]).reshape(math.prod(kept), -1), kept
+        return sorted({self.axis(x, dim) for dim in given} or set(range(1, len(x.shape))))
 
     def sum(self, x: Tensor, dims: Any = None, keepdim: bool = False, **_: Any) -> Tensor:
-        rows, shape = self.along(x, dims, keepdim)
-        parts = [x.take(rows[:, k]) for k in range(rows.shape[1])]
-        total = parts[0]
-        for part in parts[1:]:
-            total = total.plus(part)
-        return total.take(total.numbers.reshape(shape))
+        return reduced(x, self.axes(x, dims), keep=keepdim, mean=False)
 
     def mean(self, x: Tensor, dims: Any = None, keepdim: bool = False, **_: Any) -> Tensor:
-        count = self.along(x, dims, keepdim)[0].shape[1]
-        return self.sum(x, dims, keepdim).times(np.array(Fraction(1, count), dtype=object))
+        return reduced(x, self.axes(x, dims), keep=keepdim, mean=True)
 
     def amax(self, x: Tensor, dims: Any = (), keepdim: bool = False) -> Tensor:
-        rows, shape = self.along(x, dims, keepdim)
+        axes = self.axes(x, dims)
+        rest = [k for k in range(len(x.shape)) if k not in axes]
+        shape = tuple(1 if k in axes else size for k, size in enumerate(x.shape) if keepdim or k not in axes)
+        rows = x.numbers.transpose([*rest, *axes]).reshape(math.prod(shape), -1)
         best = self.tape.largest([x.take(rows[:, k]) for k in range(rows.shape[1])])
         return best.take(best.numbers.reshape(shape))
 

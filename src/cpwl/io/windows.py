@@ -1,9 +1,9 @@
-"""Layers of images: which entries each window reads, convolutions and poolings as sparse matrices, normalisation."""
+"""Layers of images: windows, convolutions and poolings as sparse matrices, normalisation; sums and means over axes."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -143,3 +143,18 @@ def normalised(
     shift = shift if offset is None else shift + fraction_array(offset)
     along = (1, -1) + (1,) * (len(x.shape) - 2)
     return x.times(np.asarray(factor).reshape(along)).plus(np.asarray(shift).reshape(along))
+
+
+def reduced(x: Tensor, axes: Collection[int], *, keep: bool, mean: bool) -> Tensor:
+    """Sums or means over axes, which `keep` leaves as axes of one entry."""
+    shape = tuple(1 if i in axes else size for i, size in enumerate(x.shape))
+    out = np.broadcast_to(np.arange(math.prod(shape)).reshape(shape), x.shape).ravel()
+    if not len(x.forms):
+        raise ValueError("it reads a tensor without entries")
+    count = len(x.forms) // math.prod(shape)
+    size = (math.prod(shape), len(x.forms))
+    columns = np.arange(len(x.forms))
+    matrix: Any = csr_array((np.ones(len(columns)), (out, columns)), shape=size)
+    if mean and count > 1:
+        matrix = RationalMatrix.from_triples(out, columns, np.full(len(columns), Fraction(1, count)), size)
+    return x.linear(matrix, shape if keep else tuple(s for i, s in enumerate(x.shape) if i not in axes))
