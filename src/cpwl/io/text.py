@@ -93,7 +93,7 @@ def from_csv(
     simplices (Kuhn), and other points are triangulated (Delaunay). The function is not defined beyond the points.
     Numbers are decimals (0.1 is one tenth) or "p/q". A first line that is not numbers has the names of the columns,
     with units in brackets (``speed [rpm]``); the function keeps them (`CPWL.named`).
-    Columns are separated by commas, semicolons, tabs or spaces, and ``#`` starts a comment.
+    Columns are separated by commas, semicolons, tabs or spaces, cells may be in quotes, and ``#`` starts a comment.
     A file of pieces, as `to_csv` writes it, is recognized.
 
     Parameters
