@@ -200,7 +200,7 @@ def _of_polynomials(source: Any, kind: str) -> CPWL:
             i = int(np.argmax(steep))
             degree = f"degree {power} between {x[i]:.6g} and {x[i + 1]:.6g}"
             raise InputError(f"this {kind} is not piecewise linear: it has {degree}", piece=i)
-    proper = np.flatnonzero(np.diff(x) > 0)  # knots of splines are repeated at the ends
+    proper = np.flatnonzero(np.diff(x))  # knots of splines are repeated at the ends
     flat = coefficients.reshape(len(coefficients), len(x) - 1, -1)[:, proper]
     x = np.append(x[proper], x[-1])
     start = flat[-1]
@@ -208,7 +208,7 @@ def _of_polynomials(source: Any, kind: str) -> CPWL:
     end = start + slope * np.diff(x)[:, None]
     _check_joints(x, start, end, kind)
     y = np.concatenate([start, end[-1:]])
-    return _through(x, y, source, slope)
+    return _through(x, y, source, slope) if x[0] < x[-1] else _through(x[::-1], y[::-1], source, slope[::-1])
 
 
 def _check_joints(x: NDArray[np.float64], start: NDArray[Any], end: NDArray[Any], kind: str) -> None:
