@@ -278,7 +278,8 @@ def to_milp(
     path : path-like, optional
         Also write the model there: ``.lp`` or ``.mps``, which all solvers read.
     domain, box
-        The domain: ``(A, b)`` for ``A x <= b``, or ``(low, high)``. It must be bounded. Default: that of the function.
+        The domain: ``(A, b)`` for ``A x <= b``, or ``(low, high)``. It must be bounded. Default: that of the function,
+        outside of which a network means nothing: its part inside counts.
     max_regions : int, optional
         Compute exact neuron ranges up to this many linear regions; above it, use proved bounds.
 
@@ -316,18 +317,23 @@ def to_milp(
 def network_and_domain(
     source: CPWL | Network | Compiled, domain: Domain, box: tuple[Any, Any] | None
 ) -> tuple[Network, Polyhedron]:
-    """The network of what was given, and its bounded domain."""
+    """The network of what was given, and its bounded domain; of a function within its own."""
     function, network = held_parts(source)
     dim = (network or function).inputs  # type: ignore[union-attr]  # one of them is there
     body = as_domain(domain, dim, box=box)
-    if body is None and function is not None:
-        rows = domain_rows(function) if function.domain is None else function.domain.integer()
-        body = Polyhedron.from_rows(rows[:, :-1], rows[:, -1], dim=dim)
+    if function is not None and not (isinstance(source, Compiled) and source.outside == "clip" and body is not None):
+        try:
+            rows = domain_rows(function)
+            own = Polyhedron.from_rows(rows[:, :-1], rows[:, -1], dim=dim)
+            body = own if body is None else body.meet(own)
+        except InputError:  # it is not known: then the caller's domain alone counts
+            if body is None:
+                raise
     ends = None if body is None else bounding_box(body)
     if body is None or (ends is not None and any(low is None or high is None for low, high in ends)):
         raise InputError("the domain is not bounded: give a bounded one, such as `box=(-1, 1)`")
     if ends is None:
-        raise InputError("the domain is empty: no point satisfies all of its rows")
+        raise InputError("the domain is empty: no point satisfies all of its rows, and those of the function's domain")
     return compiled_network(source), body
 
 
