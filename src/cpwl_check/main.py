@@ -11,6 +11,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +26,11 @@ from cpwl_check.reading import RATIONAL, Rational, load, number, shown
 
 USAGE = """usage: python -m cpwl_check law.json net.json law.proof.json [--max-error NUMBER] [--json]
        python -m cpwl_check a.json b.json proof.json [--box LOW HIGH] [--max-error NUMBER] [--json]
-The second form compares two networks on R^n, or where every coordinate is from LOW to HIGH."""
+The second form compares two networks on R^n, or where every coordinate is from LOW to HIGH. Bounds of their own for
+every coordinate are written --box LO,HI LO,HI .."""
 MEMORY = 2**30  # bytes that the program may use
 PARSED = 100  # and for each byte of the files: JSON takes up to thirty as objects of Python
+Box = list[tuple[Rational, Rational]]  # one pair for all coordinates, or one for each
 WORDS = {0: "proved", 1: "refused", 2: "not decided", 65: "unreadable", 70: "failed"}
 
 
@@ -42,11 +45,8 @@ def main(arguments: list[str]) -> int:
         k = words.index("--max-error")
         most = allowed_error(words[k + 1])
         words = words[:k] + words[k + 2 :] if most is not None else []
-    if "--box" in words[:-2]:
-        k = words.index("--box")
-        low, high = (rational(word) for word in words[k + 1 : k + 3])
-        box = None if low is None or high is None else (low, high)
-        words = words[:k] + words[k + 3 :] if box is not None else []
+    if "--box" in words[:-1]:
+        box, words = stated_box(words)
     if len(words) != 3 or any(word.startswith("--") for word in words):
         print(USAGE, file=sys.stderr)
         return 64
@@ -68,6 +68,16 @@ def run(arguments: list[str]) -> int:
     return main(arguments)
 
 
+def stated_box(words: list[str]) -> tuple[Box | None, list[str]]:
+    """The box, and the words without it; no words if it is not one of numbers."""
+    first = words.index("--box") + 1
+    pairs = list(takewhile(lambda word: word.count(",") == 1, words[first:]))
+    end = first + (len(pairs) or 2)
+    read = [[rational(end) for end in pair.split(",")] for pair in pairs or [",".join(words[first:end])]]
+    box = [(pair[0], pair[1]) for pair in read if len(pair) == 2 and pair[0] is not None and pair[1] is not None]
+    return (box, words[: first - 1] + words[end:]) if len(box) == len(read) else (None, [])
+
+
 def rational(word: str) -> Rational | None:
     try:
         return number(word) if RATIONAL.fullmatch(word) else number(float(word))
@@ -83,7 +93,7 @@ def allowed_error(word: str) -> Rational | None:
 def verdict(
     paths: list[str],
     most: Rational | None,
-    box: tuple[Rational, Rational] | None = None,
+    box: Box | None = None,
     check: Callable[..., Bound] = check,
 ) -> tuple[int, dict[str, Any]]:
     """The exit status, and what there is to say; `check` may share out the work."""
@@ -115,18 +125,19 @@ def verdict(
 
 
 def between_networks(
-    first: Any, second: Any, proof: Any, most: Rational, box: tuple[Rational, Rational] | None
+    first: Any, second: Any, proof: Any, most: Rational, box: Box | None
 ) -> tuple[int, dict[str, Any]]:
     """The same for two networks, on a box or on all of R^n: it is not the proof that says where."""
     n, domain, where = first.get("inputs"), None, "on all of R^n"
     if box is not None:
         need(type(n) is int and 0 < n < 1000, "network.inputs", "this is not a number of inputs that a box may have")
-        low, high = map(str, box)
+        need(len(box) in (1, n), "--box", f"{len(box)} pairs LO,HI for {n} inputs: give one for each")
+        low, high = zip(*(box * n if len(box) == 1 else box), strict=True)
         A = [[s * (i == j) for j in range(n)] for s in (1, -1) for i in range(n)]
-        domain, where = (
-            {"A": A, "b": [high] * n + [str(-box[0])] * n},
-            f"where every coordinate is from {low} to {high}",
-        )
+        domain = {"A": A, "b": [*map(str, high), *(str(-x) for x in low)]}
+        where = f"where every coordinate is from {box[0][0]} to {box[0][1]}"
+        if len(box) > 1:
+            where = "where " + ", ".join(f"{a} <= x{i} <= {b}" for i, (a, b) in enumerate(box))
     try:
         bound = check(first, second, proof, domain)
     except Refused as error:
@@ -134,7 +145,12 @@ def between_networks(
         raise Refused(f"{where}: {error}{hint}", error.places) from None
     off = sum(pair(bound))
     cells = sum(map(len, proof["pieces"]))
-    found = {"kind": "regions", "error_bound": upwards(off), "box": box and [low, high], "cells": cells}
+    found: dict[str, Any] = {
+        "kind": "regions",
+        "error_bound": upwards(off),
+        "box": box and [[str(a), str(b)] for a, b in box],
+    }
+    found["cells"] = cells
     near = f"the largest difference of the networks is {upwards(off)}" if off else "the networks are equal"
     said = f"{near} {where}, in exact arithmetic (kind regions; {cells} cells)"
     if off > most:

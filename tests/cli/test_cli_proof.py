@@ -179,13 +179,17 @@ def test_files_in_another_order_refute_nothing(law, tmp_path, capsys):
         assert said in capsys.readouterr().err
 
 
-def test_a_box_is_for_two_networks_and_one_pair(law, tmp_path, capsys):
+def test_a_box_is_for_two_networks_and_has_its_pairs(law, tmp_path, capsys):
     """A box that the checker cannot take is a mistake of the command line, no verdict."""
     net, proof = tmp_path / "net.json", tmp_path / "net.proof.json"
     assert compile(law, net) == 0
     assert main(["check", str(law), str(net), str(proof), "--box", "0", "1"]) == 64
     assert "a box is for two networks" in capsys.readouterr().err
-    for box, said in ((["a", "1"], "not a number"), (["1", "0"], "not below"), (["0,1"], "one pair LO HI")):
+    for box, said in (
+        (["a", "1"], "not a number"),
+        (["1", "0"], "not below"),
+        (["0,1", "0,1"], "2 pairs LO,HI for 1 input"),
+    ):
         assert main(["check", str(net), str(net), str(proof), "--box", *box]) == 64
         assert said in capsys.readouterr().err
 

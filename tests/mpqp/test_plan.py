@@ -217,7 +217,7 @@ def test_from_a_file_to_a_header(tmp_path, capsys):
     ("change", "message"),
     [
         ({"U": [-1, 1]}, '"U" is not known'),
-        ({"N": "many"}, "`N` must be a whole number"),
+        ({"N": "many"}, '"N" must be a whole number'),
         ({"u": [[-1], [1], [2]]}, r"must be \(low, high\)"),
         ({"A": [[1, "?"], [0, 1]]}, "not a number"),
     ],

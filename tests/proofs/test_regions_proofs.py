@@ -421,6 +421,11 @@ def test_certify_compares_two_networks(tmp_path):
         assert run_alone([*files, *words], tmp_path)[0] == expected
     assert "on all of R^n: " in (said := run_alone(files, tmp_path)[1])
     assert "add --box LOW HIGH" in said
+    certify(first, second, box=([-2, 0], [2, 1])).save(tmp_path / "proof.json")
+    for box, expected in (("-2,2 0,1", 0), ("-2,2 0,1.5", 1), ("-2,2", 1), ("-2,2 0,1 0,1", 1), ("-2,2 0,x", 64)):
+        status, said, _ = run_alone([*files, "--box", *box.split()], tmp_path)
+        assert status == expected
+    assert "where -2 <= x0 <= 2, 0 <= x1 <= 1" in run_alone([*files, "--box", "-2,2", "0,1"], tmp_path)[1]
     with pytest.raises(InputError, match="has its own pieces"):
         certify(extract(first, box=(-1, 1)), first, box=(-1, 1))
 

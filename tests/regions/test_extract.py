@@ -412,7 +412,7 @@ def test_wrong_input():
         extract(network, max_regions=0)
     with pytest.raises(LimitError, match="bends in 12 directions"):
         cells(gaussian(12, 12, 1))
-    with pytest.raises(InputError, match="1 inputs"):
+    with pytest.raises(InputError, match="of 1 input,"):
         extract(network, resume=CPWL.from_breakpoints([0], [0], left_slope=-1, right_slope=1))
 
 

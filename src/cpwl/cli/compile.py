@@ -592,9 +592,7 @@ def _checked_kinds(function: Path, network: Path, proof: Path, box: tuple[str, s
     if box is not None:
         if held[0] != "network":
             raise typer.BadParameter(f"{function} has a domain of its own; a box is for two networks.", param_hint=_BOX)
-        if "," in box[0]:
-            raise typer.BadParameter("the checker takes one pair LO HI for all inputs.", param_hint=_BOX)
-        box_of(box, 1)
+        box_of(box, load_network(function).inputs)
     return held
 
 
@@ -615,7 +613,7 @@ def _decided(
     alone.write_bytes(archive())
     command = [sys.executable, "-I", "-S", str(alone), *files, "--json"]
     command += [] if max_error is None else ["--max-error", repr(max_error)]
-    command += [] if box is None else ["--box", *box]
+    command += [] if box is None else ["--box", *" ".join(box).split()]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     return _answer(done.returncode, done.stdout)
 

@@ -301,10 +301,14 @@ def spelled(message: str, options: dict[str, str]) -> str:
     'a larger `--max-regions`, or `--box 0`; or `f(x)`'
     >>> spelled('`weights="int8"`; `box=(-1, 1)`', names)
     '`--dtype int8`; `--box -1 1`'
+    >>> spelled("pass a larger `tol` than 1e-09, or `tol=0.1`", {})
+    'pass a larger `"tol"` in the JSON file than 1e-09, or `"tol": 0.1` in the JSON file'
     """
 
     def spell(found: re.Match[str]) -> str:
         option, value = options.get(found[1]), re.sub(r"[\"(),]", "", found[2]).strip()
+        if found[1] == "tol":
+            return f'`"tol"{": " if value else ""}{value}` in the JSON file'
         if option is None or value == "False":
             return found[0]
         return f"`{option}`" if value in ("", "True") else f"`{option} {value}`"

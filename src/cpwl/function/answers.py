@@ -43,8 +43,10 @@ def point_text(x: Any, limit: int = 8) -> str:
 
     >>> point_text([0.5, 1.25])
     '(0.5, 1.25)'
+    >>> point_text([-0.0])
+    '(0)'
     """
-    values = [f"{float(v):.6g}" for v in np.ravel(np.asarray(x, dtype=object))]
+    values = [f"{float(v) + 0.0:.6g}" for v in np.ravel(np.asarray(x, dtype=object))]
     return "(" + ", ".join(values[:limit]) + (", ...)" if len(values) > limit else ")")
 
 
@@ -88,7 +90,8 @@ class Report:
         if self.errors:
             worst = self.errors[0]
             more = len(self.errors) - 1
-            text = worst.message + (f"\n  There are {more} more findings: see `p.doctor()`." if more else "")
+            rest = "is 1 more finding" if more == 1 else f"are {more} more findings"
+            text = worst.message + (f"\n  There {rest}: see `p.doctor()`." if more else "")
             raise InputError(text, kind=worst.kind, pieces=worst.pieces, point=worst.point, size=worst.size)
 
     def plot(self, *, ax: Any = None) -> Any:

@@ -561,7 +561,9 @@ def _where(domain: Polyhedron | None) -> str:
     if domain is None:
         return "on all of R^n"
     ends = bounding_box(domain)
-    if ends is not None and len(set(ends)) == 1 and len(domain.b) == 2 * domain.dim and None not in ends[0]:
-        return f"where {ends[0][0]} <= x_i <= {ends[0][1]}"
+    if ends is not None and len(domain.b) == 2 * domain.dim and all(None not in pair for pair in ends):
+        if len(set(ends)) == 1:
+            return f"where {ends[0][0]} <= x_i <= {ends[0][1]}"
+        return "where " + ", ".join(f"{low} <= x{i} <= {high}" for i, (low, high) in enumerate(ends))
     rows = (f"{[str(v) for v in row[:-1]]} x <= {row[-1]}".replace("'", "") for row in domain.integer().tolist())
     return f"where {' and '.join(rows)}"

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from cpwl.errors import InputError, LimitError
+from cpwl.errors import InputError, LimitError, counted
 from cpwl.exact.integers import in_order, integer_rows, number_rows, primitive, ratio_view
 from cpwl.function.cpwl import CPWL
 from cpwl.function.evaluate import inner_points
@@ -431,7 +431,7 @@ def find_pieces(
 def _inner_points(p: CPWL, dim: int) -> NDArray[np.float64]:
     """A point inside each piece."""
     if p.dim != dim:
-        raise InputError(f"`resume` is a function of {p.dim} inputs, but the network has {dim}")
+        raise InputError(f"`resume` is a function of {counted(p.dim, 'input')}, but the network has {dim}")
     points = inner_points(p, range(p.num_pieces)).values()
     return np.array([np.asarray(x, dtype=np.float64) for x in points]).reshape(-1, dim)
 
