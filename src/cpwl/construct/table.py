@@ -45,6 +45,10 @@ _FEW = 5_000_000  # pieces times components: a lattice of so few takes less time
 # Simplices, n! for a piece that is none, of which a convex lifting is looked for in space: in R^4 9 s for 2,300; in R^3
 # 10 s for 3,056 of a control law with 501 regions, which has none, and splitting them doubles the programs.
 _LIFTS = 1_000
+# A search for a small lattice starts only below four times the size to beat, or below 40 neurons, where it takes 0.1 s.
+# Of 157 searches (the catalogue, formulas, networks, tables in two to five inputs) none took away more than three
+# quarters of the neurons, and from 40 neurons on none more than 26 %.
+_SEARCH, _SHORT = 4, 40
 
 
 def _no_bound(_: Analysis) -> Least | None:
@@ -53,6 +57,10 @@ def _no_bound(_: Analysis) -> Least | None:
 
 def _affordable(_: Analysis) -> str:
     return ""
+
+
+def _no_search(_: Analysis) -> int:
+    return 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,6 +75,8 @@ class Construction:
     """A proved lower bound on its network, found in far less time than a plan; it may raise what `plan` raises."""
     work: Callable[[Analysis], str] = _affordable
     """What planning would take, where that is more than "auto" spends if it has a network; else ""."""
+    start: Callable[[Analysis], int] = _no_search
+    """With how many neurons its search for a small network starts; 0 where nothing is searched."""
     rank: int = 0
     """"auto" plans constructions of a lower rank first; those of one rank by their bounds."""
 
@@ -74,22 +84,34 @@ class Construction:
 def ruled_out(name: str, analysis: Analysis, planned: Planned) -> str:
     """Why "auto" does not plan a construction after these: it cannot be smaller than one of them, or takes too long.
 
-    Only a network that is predicted to be accurate enough rules others out, and only by numbers.
+    Only a network that is predicted to be accurate enough rules others out, and only by numbers. Lattices and Algorithm
+    1, which come last, keep to their budgets beside any network: they compare every piece with every component.
     """
-    minimize, most = analysis.options.minimize, analysis.options.max_error
+    row, minimize, most = TABLE[name], analysis.options.minimize, analysis.options.max_error
     good = {known: int(getattr(other.sizes, minimize)) for known, other in planned.items() if other.error <= most}
-    if not good:
-        return ""
-    best = min(good, key=lambda known: good[known])
-    for bound in (_for_any, TABLE[name].least):
-        least = _least(bound, analysis)
-        if least is not None and least.of(minimize) >= good[best]:
+    fewest = min(good.values(), default=0)
+    best = next((known for known in good if good[known] == fewest), "")
+    for least in (_least(_for_any, analysis), least_of(name, analysis)) if good else ():
+        if least is not None and least.of(minimize) >= fewest:
             what = "layers" if minimize == "depth" else minimize
-            return (
-                f"not planned: at least {least.of(minimize):,} {what} ({least.reason}), and {best} has {good[best]:,}"
-            )
-    work = TABLE[name].work(analysis)
+            return f"not planned: at least {least.of(minimize):,} {what} ({least.reason}), and {best} has {fewest:,}"
+    work = row.work(analysis) if good or (planned and row.rank >= TABLE["lattice"].rank) else ""
+    if not work and good and minimize == "neurons" and (start := _start(row, analysis)) > max(_SEARCH * fewest, _SHORT):
+        work = f"a search from {start:,} neurons to fewer than the {fewest:,} of {best}"
     return f'not planned: would take {work}; ask for construction="{name}"' if work else ""
+
+
+def least_of(name: str, analysis: Analysis) -> Least | None:
+    """The lower bound on the network of a construction; None where there is none, or planning will say why not."""
+    return _least(TABLE[name].least, analysis)
+
+
+def _start(row: Construction, analysis: Analysis) -> int:
+    try:
+        with in_range():
+            return row.start(analysis)
+    except (InputError, LimitError):
+        return 0  # planning will say why
 
 
 def _for_any(analysis: Analysis) -> Least | None:
@@ -196,6 +218,7 @@ _ROWS = (
         lattice.plan,
         lattice.least,
         _pairs,
+        lattice.start,
         rank=3,
     ),
     Construction("paper", "Algorithm 1 as printed, with every row tested", paper.plan, paper.least, _pairs, rank=4),
@@ -214,7 +237,7 @@ def in_order(analysis: Analysis) -> tuple[str, ...]:
 
     def turn(name: str) -> tuple[float, int]:
         rank = 0.5 if early and name == "lattice" else TABLE[name].rank
-        least = _least(TABLE[name].least, analysis) if rank == 1 else None
+        least = least_of(name, analysis) if rank == 1 else None
         return rank, 0 if least is None else least.neurons
 
     return tuple(sorted(TABLE, key=turn))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from cpwl.construct.analysis import Analysis
 from cpwl.construct.blocks.common import max_of_mins, outputs_together
 from cpwl.construct.blocks.schedule import Affine, Interval, Lowering, lower_values
-from cpwl.construct.lattice.separate import Formula, arrange, contenders, max_min_rows, total_cost
+from cpwl.construct.lattice.separate import Formula, arrange, contenders, first_formula, max_min_rows, total_cost
 from cpwl.construct.lattice.sides import Sides, find_sides
 from cpwl.construct.plan import Least, Plan
 from cpwl.construct.select import Candidate, measured_error, select
@@ -68,9 +68,8 @@ def shared_lattice(analysis: Analysis, orders: Sequence[Order] | None = None) ->
     >>> str(made.formulas[0]), made.network
     ('max(0, min(1, 2))', Network(1 -> 1 -> 1 -> 1))
     """
-    p, small = analysis.function, analysis.essential.function
-    orders = analysis.orders if orders is None else orders
-    sides = tuple(find_sides(small, j, order, analysis.options.progress) for j, order in enumerate(orders))
+    p = analysis.function
+    sides = _sides(analysis, analysis.orders if orders is None else orders)
     found = [contenders(own.above, own.below, p.dim) for own in sides]
     components = [meant_components(p, j) for j in range(p.outputs)]
     laws = [[Affine(tuple(row)) for row in rows] for rows in components]
@@ -80,6 +79,23 @@ def shared_lattice(analysis: Analysis, orders: Sequence[Order] | None = None) ->
     good = [_as_good(formulas, p.dim, max(own[0].depth for own in found)) for formulas in found]
     lowering, formulas = _smallest([formulas[:count] for formulas in good], laws, p.dim, analysis.box)
     return SharedLattice(lowering.network(), formulas, sides)
+
+
+def _sides(analysis: Analysis, orders: Sequence[Order]) -> tuple[Sides, ...]:
+    small = analysis.essential.function
+    return tuple(find_sides(small, j, order, analysis.options.progress) for j, order in enumerate(orders))
+
+
+def start(analysis: Analysis) -> int:
+    """The neurons of the first formulas, where no two share any: from there the search for smaller ones starts.
+
+    >>> p = CPWL.from_grid([range(4)] * 2, [[0, 3, 1, 2], [5, 0, 4, 1], [2, 6, 0, 3], [1, 0, 5, 0]])
+    >>> start(Analysis(p)), plan(Analysis(p)).sizes.neurons
+    (33, 31)
+    """
+    source = analysis.simplest
+    found = [first_formula(own.above, own.below) for own in _sides(source, source.orders)]
+    return sum(formula.cost for formula in found) + analysis.function.dim * max(formula.depth for formula in found)
 
 
 def _as_good(formulas: Sequence[Formula], inputs: int, layers: int) -> list[Formula]:

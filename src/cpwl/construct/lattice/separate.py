@@ -103,6 +103,11 @@ def contenders(
     return [best, *{str(f): f for f in every if f is not best}.values()]
 
 
+def first_formula(above: NDArray[np.bool_], below: NDArray[np.bool_]) -> Formula:
+    """The formula with which the search of `contenders` starts."""
+    return _Game(above, below, Random(0)).solve()
+
+
 def max_min_rows(above: NDArray[np.bool_], below: NDArray[np.bool_]) -> list[NDArray[np.int64]]:
     """Few rows of few components: the maximum over rows of the minimum over components tells all parts apart.
 

@@ -28,7 +28,7 @@ from cpwl.function.algebra.arithmetic import pieces_of
 from cpwl.function.answers import point_text
 from cpwl.function.order import Order, PieceOrder, value_tolerance
 from cpwl.geometry.generators import generators
-from cpwl.geometry.polyhedra import Polyhedron, ranges
+from cpwl.geometry.polyhedra import Polyhedron, fact, ranges
 from cpwl.geometry.probe import Probe
 from cpwl.progress import Progress
 
@@ -195,6 +195,7 @@ class Sides:
     solves: int
 
 
+@fact
 def find_sides(p: CPWL, output: int, order: Order, progress: Progress | None = None) -> Sides:
     """The two tables for one output, with pieces cut where they have to be.
 
