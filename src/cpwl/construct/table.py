@@ -13,13 +13,14 @@ from functools import partial
 
 import numpy as np
 
-from cpwl.construct import layers, paper, parts
+from cpwl.construct import paper, parts
 from cpwl.construct.analysis import Analysis
 from cpwl.construct.blocks import hinges
 from cpwl.construct.clamped import plan as clamped
 from cpwl.construct.columns import plan as columns
 from cpwl.construct.gates import plan as gates
 from cpwl.construct.lattice import plan as lattice
+from cpwl.construct.layers import plan as layers
 from cpwl.construct.lower_bounds import for_any_network
 from cpwl.construct.plan import Least, Plan
 from cpwl.construct.select import Candidate
