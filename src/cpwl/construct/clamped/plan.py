@@ -25,9 +25,9 @@ from numpy.typing import NDArray
 from cpwl.construct.analysis import Analysis
 from cpwl.construct.blocks.common import colours, shared_columns
 from cpwl.construct.clamped.clusters import Bump, Cluster, Stars, Sum, exact_bump, propose
-from cpwl.construct.plan import PRECISIONS, Least, Plan, noise
+from cpwl.construct.plan import PRECISIONS, Least, Plan
 from cpwl.construct.select import SAFETY
-from cpwl.errors import ConstructionError, InputError, InternalError
+from cpwl.errors import ConstructionError, InternalError
 from cpwl.exact.integers import determinant
 from cpwl.exact.rational import from_flint, to_flint, to_float
 from cpwl.function.bends.table import Table
@@ -345,22 +345,7 @@ _UNIT = 2.0**-24  # of float32
 _TARGET = 1e-5 / 3  # relative error in float32 that is aimed at; predictions are right up to a factor of 3
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Clamped:
-    """The network, and what it was made of."""
-
-    network: Network
-    triangles: int
-    """Of the table, after pieces were cut into triangles that meet face to face."""
-    clusters: int
-    """Bumps; those on an edge of the domain have one half, the others two."""
-    tiles: int
-    """Along each coordinate; 1: there is no layer of tiles."""
-    magnitude: float
-    """See `Plan`."""
-
-
-def clamped(analysis: Analysis, *, tiles: int | None = None, target: float = _TARGET) -> Clamped:
+def clamped(analysis: Analysis, *, tiles: int | None = None, target: float = _TARGET) -> Plan:
     """A network with three or four hidden layers that equals a function of two inputs on its bounded convex domain.
 
     Pieces that are not triangles, or do not meet face to face, are cut until they are. `tiles` says into how many parts
@@ -370,28 +355,22 @@ def clamped(analysis: Analysis, *, tiles: int | None = None, target: float = _TA
     >>> from cpwl.function import CPWL
     >>> p = CPWL.from_grid([range(4), range(4)], [[0, 0, 0, 0], [0, 3, 1, 0], [0, 2, 5, 0], [0, 0, 0, 0]])
     >>> made = clamped(Analysis(p))
-    >>> made.triangles, made.clusters, made.network.sizes.neurons
-    (18, 2, 16)
-    >>> float(made.network([[1.5, 1.5]])[0, 0]), float(p([[1.5, 1.5]])[0, 0])
-    (4.0, 4.0)
+    >>> made.sizes.neurons, float(made.build()([[1.5, 1.5]])[0, 0]), float(p([[1.5, 1.5]])[0, 0])
+    (16, 4.0, 4.0)
     """
-    if tiles is not None and tiles < 1:
-        raise InputError(f"`tiles` must be at least 1, not {tiles}", tiles=tiles)
     p, cloud = analysis.function, analysis.sample
     if p.dim != 2:
         raise ConstructionError(f"clamped gates are for functions of 2 inputs, and this one has {p.dim}", dim=p.dim)
     table = analysis.exact.table
-    stars, count = Stars(table), len(table.triangles)
-    best: Clamped | None = None
-    for middle, tries in [(False, [tiles])] if tiles else _tries(count):
+    stars = Stars(table)
+    best: Plan | None = None
+    for middle, tries in [(False, [tiles])] if tiles else _tries(len(table.triangles)):
         outputs, share, base = _sums(stars, middle)
-        clusters = sum(map(len, outputs))
-        if clusters == 0:
-            return Clamped(Network([([[0, 0]] * p.outputs, base)]), count, 0, 1, float(np.abs(to_float(base)).max()))
+        if not any(outputs):
+            return Plan.of("clamped", Network([([[0, 0]] * p.outputs, base)]), cloud.points)
         orientation = orient(stars, [bump for own in outputs for bump in own])
         for number in tries:
-            network = lower(stars, outputs, orientation, share, base, number)
-            made = Clamped(network, count, clusters, number, noise(network.layers, cloud.points))
+            made = Plan.of("clamped", lower(stars, outputs, orientation, share, base, number), cloud.points)
             best = made if best is None or made.magnitude < best.magnitude else best
             if made.magnitude * _UNIT <= target * cloud.range:
                 return made
@@ -479,7 +458,7 @@ def plan(analysis: Analysis) -> Plan:
     """The plan of `clamped`, with the tiles that the precision asked for needs; the network is made on the way."""
     options, unit = analysis.options, PRECISIONS[analysis.options.precision][0]
     target = options.max_error / SAFETY * PRECISIONS["float32"][0] / unit if unit else math.inf
-    return Plan.of("clamped", clamped(analysis, target=target).network, analysis.sample.points)
+    return clamped(analysis, target=target)
 
 
 def least(analysis: Analysis) -> Least | None:

@@ -59,7 +59,7 @@ class Formula:
     def __str__(self) -> str:
         """As it is written.
 
-        >>> str(separate(np.array([[1, 0, 1], [0, 1, 1]], bool), np.array([[1, 1, 0], [1, 0, 1]], bool), 1))
+        >>> str(contenders(np.array([[1, 0, 1], [0, 1, 1]], bool), np.array([[1, 1, 0], [1, 0, 1]], bool), 1)[0])
         'max(0, min(1, 2))'
         """
         if self.kind is None:
@@ -67,19 +67,12 @@ class Formula:
         return f"{self.kind}({', '.join(map(str, self.parts))})"
 
 
-def separate(above: NDArray[np.bool_], below: NDArray[np.bool_], inputs: int, *, work: int | None = None) -> Formula:
-    """A formula that is true on all rows of `above` and false off all rows of `below`; a layer costs `inputs` neurons.
-
-    Every row of `above` must have a component in common with every row of `below`.
-    """
-    return contenders(above, below, inputs, work=work)[0]
-
-
 def contenders(
     above: NDArray[np.bool_], below: NDArray[np.bool_], inputs: int, *, work: int | None = None
 ) -> list[Formula]:
-    """Formulas as `separate` finds them, the best one first, then the others.
+    """Formulas that are true on all rows of `above` and false off all rows of `below`, the best first.
 
+    Every row of `above` must have a component in common with every row of `below`; a layer costs `inputs` neurons.
     Formulas that are as good may need different numbers of neurons all the same: which components are joined decides
     which differences of them are shared. A deeper one costs no more where another output has as many layers.
     """
@@ -300,7 +293,7 @@ def _bits(column: NDArray[np.bool_]) -> int:
 def arrange(formula: Formula, laws: Sequence[Affine], layers: int) -> Value:
     """The formula as a value that is done after at most that number of layers, or as few as it takes if that is more.
 
-    >>> formula = separate(np.eye(4, dtype=bool), np.ones((1, 4), dtype=bool), 1)
+    >>> formula = first_formula(np.eye(4, dtype=bool), np.ones((1, 4), dtype=bool))
     >>> x = [Affine((m, 0)) for m in range(4)]
     >>> depth(arrange(formula, x, 3)), depth(arrange(formula, x, 2))
     (3, 2)

@@ -248,14 +248,14 @@ class Switching:
 
 
 @dataclass(frozen=True, slots=True)
-class _Way:
+class _Prefix:
     """A cell on the way, and the way before it."""
 
     begin: int
     sign: int
     turn: int
     active: bool
-    before: _Way | None
+    before: _Prefix | None
 
 
 def switching_for(classes: Classes, slots: Slots3, most: int | None = None) -> Switching | None:
@@ -270,11 +270,11 @@ def switching_for(classes: Classes, slots: Slots3, most: int | None = None) -> S
     signs = [s for _, s in classes.kinds]
     m = classes.count
     # state: sign where the next cell begins, sign made last -> where it begins, and the way to there
-    states: dict[tuple[int, int], tuple[int, _Way | None]] = dict.fromkeys(product((1, -1), (1, -1)), (0, None))
+    states: dict[tuple[int, int], tuple[int, _Prefix | None]] = dict.fromkeys(product((1, -1), (1, -1)), (0, None))
     step = 0
     while most is None or 2 * step <= most:
-        following: dict[tuple[int, int], tuple[int, _Way | None]] = {}
-        done: list[tuple[int, _Way]] = []
+        following: dict[tuple[int, int], tuple[int, _Prefix | None]] = {}
+        done: list[tuple[int, _Prefix]] = []
         for (sign, last), (begin, way) in states.items():
             for turn, active in product((1, -1), (True, False)):
                 if turn != last and (sign > 0 or not active):
@@ -283,7 +283,7 @@ def switching_for(classes: Classes, slots: Slots3, most: int | None = None) -> S
                 end = classes.overflow(begin, room)
                 if active and not _has(classes, signs, turn, begin, end):
                     continue
-                cell = _Way(begin, sign, turn, active, way)
+                cell = _Prefix(begin, sign, turn, active, way)
                 if end >= m - 2:
                     done.append((max(0, m - end), cell))
                     continue
@@ -308,9 +308,9 @@ def _has(classes: Classes, signs: list[int], turn: int, begin: int, end: int) ->
     return before[end] > before[begin]
 
 
-def _switch_finished(slots: Slots3, last: _Way, rest: int, m: int) -> Switching:
-    ways: list[_Way] = []
-    way: _Way | None = last
+def _switch_finished(slots: Slots3, last: _Prefix, rest: int, m: int) -> Switching:
+    ways: list[_Prefix] = []
+    way: _Prefix | None = last
     while way is not None:
         ways.append(way)
         way = way.before

@@ -38,7 +38,7 @@ from cpwl.construct.univariate.cells import (
     start_signs,
     values_at_knots,
 )
-from cpwl.errors import ConstructionError, InputError, LimitError
+from cpwl.errors import ConstructionError, LimitError
 from cpwl.exact.integers import common_denominator, ratio_view
 from cpwl.exact.rational import fraction_array, from_flint, from_flint_array, to_flint, to_float, upwards
 from cpwl.exact.sparse import RationalMatrix
@@ -447,7 +447,7 @@ def _negative(profile: Profile) -> Profile:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Way:
+class _Variant:
     """A network that can be built."""
 
     hidden: int
@@ -467,29 +467,21 @@ class _Way:
 _MANY = 50_000  # breakpoints up to which three layers are planned
 
 
-def univariate(
-    analysis: Analysis, *, layers: Literal[1, 2, 3] | None = None, minimize: Minimize = "neurons"
-) -> Network:
-    """The network of a function on a line, or of one that bends in one direction, with one, two or three hidden layers.
+def smallest(analysis: Analysis, minimize: Minimize, layers: Literal[1, 2, 3] | None = None) -> tuple[Network, _Variant]:
+    """The smallest network of a function that bends in one direction: with so many hidden layers, or up to three.
 
-    `layers` None takes what is smallest in the sense of `minimize`. Raises `ConstructionError` for other functions.
+    Raises `ConstructionError` for other functions.
 
     >>> from cpwl.function import CPWL
     >>> zigzag = Analysis(CPWL.from_breakpoints(range(30), [i % 2 for i in range(30)]))
-    >>> univariate(zigzag, layers=1).sizes.neurons, univariate(zigzag).sizes.neurons
+    >>> smallest(zigzag, "neurons", 1)[0].sizes.neurons, smallest(zigzag, "neurons")[0].sizes.neurons
     (29, 14)
     """
-    if layers not in (None, 1, 2, 3):
-        raise InputError(f"`layers` must be 1, 2, 3 or None, not {layers!r}")
-    return _smallest(analysis, layers, minimize)[0]
-
-
-def _smallest(analysis: Analysis, layers: Literal[1, 2, 3] | None, minimize: Minimize) -> tuple[Network, _Way]:
     wanted = 1 if minimize == "depth" and layers is None else layers
     ways = [way for way in _ways(analysis, wanted) if wanted in (None, way.hidden)]
     if not ways:
         raise ConstructionError(f"{len(analysis.profile.places)} breakpoints are too few for {layers} hidden layers")
-    best: tuple[Network, _Way] | None = None
+    best: tuple[Network, _Variant] | None = None
     for way in sorted(ways, key=lambda way: (way.neurons, way.hidden)):
         if best is not None and minimize == "neurons" and way.neurons >= best[0].sizes.neurons:
             break
@@ -505,12 +497,12 @@ def _cost(network: Network, minimize: Minimize) -> tuple[int, ...]:
     return getattr(sizes, minimize), sizes.neurons, sizes.depth
 
 
-def _ways(analysis: Analysis, wanted: int | None) -> Iterator[_Way]:
+def _ways(analysis: Analysis, wanted: int | None) -> Iterator[_Variant]:
     """What can be built, each with its number of neurons (for one layer: the least that it may be)."""
     profile: Profile = analysis.profile
     m = len(profile.places)
     if wanted in (None, 1):
-        yield _Way(1, m, None, lambda _: hinge_network(analysis) if profile.rest.any() else one_layer(profile))
+        yield _Variant(1, m, None, lambda _: hinge_network(analysis) if profile.rest.any() else one_layer(profile))
     if m < 3 or wanted == 1:
         return
     classes = Classes.from_signs(np.where(profile.jump > 0, 1, np.where(profile.jump < 0, -1, 0)))
@@ -519,13 +511,13 @@ def _ways(analysis: Analysis, wanted: int | None) -> Iterator[_Way]:
     if found is not None:
         plan, neurons = found
         least = min(m, neurons)
-        yield _Way(2, neurons, plan, partial(two_layers, profile, plan, classes))
+        yield _Variant(2, neurons, plan, partial(two_layers, profile, plan, classes))
     if profile.outputs == 1 and not profile.rest.any() and (wanted == 3 or (wanted is None and m <= _MANY)):
         plans = best_switching(classes, 2 * m if wanted == 3 else least - 2)
         counted = [(switching.neurons + carries(profile, switching), i) for i, switching in enumerate(plans)]
         if counted:
             neurons, i = min(counted)
-            yield _Way(3, neurons, plans[i].plan, partial(three_layers, profile, plans[i]))
+            yield _Variant(3, neurons, plans[i].plan, partial(three_layers, profile, plans[i]))
 
 
 def plan(analysis: Analysis) -> Plan:
@@ -539,11 +531,11 @@ def plan(analysis: Analysis) -> Plan:
     (14, True)
     """
     options, cloud = analysis.options, analysis.sample
-    network, way = _smallest(analysis.exact, None, options.minimize)
+    network, way = smallest(analysis.exact, options.minimize)
     made = last = Plan.of("univariate", network, cloud.points)
     if way.cells is None or predicted_error(made, options.precision, cloud.range) <= options.max_error:
         return made
-    cuts, share, segments = _Cuts.of(analysis.exact.profile, way.cells, network), 1.0, 1
+    cuts, share, segments = _Segments.of(analysis.exact.profile, way.cells, network), 1.0, 1
     while (error := predicted_error(last, options.precision, cloud.range)) > options.max_error and segments < cuts.most:
         share *= min(options.max_error / error, 0.9) ** 2
         leading = cuts.within(share)
@@ -554,7 +546,7 @@ def plan(analysis: Analysis) -> Plan:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Cuts:
+class _Segments:
     """Where segments may begin, and how much rounding each may have: a dynamic program over their ends."""
 
     leads: NDArray[np.int64]
@@ -569,7 +561,7 @@ class _Cuts:
         return len(self.leads)
 
     @classmethod
-    def of(cls, profile: Profile, plan: Cells, network: Network) -> _Cuts:
+    def of(cls, profile: Profile, plan: Cells, network: Network) -> _Segments:
         """From the weights of one segment: knots of a segment count with their distance to its end."""
         knots, _ = knots_of(plan)
         leads = np.concatenate([[0], np.searchsorted(knots, [begin - 1 for begin, _ in plan.cells[1:]])])
