@@ -10,7 +10,7 @@ from scipy.spatial import Delaunay
 
 from cpwl import CPWL, ConstructionError, Network, ProofError, certify, compile
 from cpwl.construct.blocks.common import colours
-from cpwl.construct.clamped.clusters import Stars, exact_bump, propose
+from cpwl.construct.clamped.clusters import TableStars, exact_bump, propose
 from cpwl.documents.write import function_document, network_document
 from cpwl.exact.rational import fraction_array
 from cpwl.function.bends.table import table_of
@@ -215,7 +215,7 @@ def test_floats_propose_what_integers_decide():
 
     for p in SMALL.values():
         table = table_of(p)
-        stars = Stars(table)
+        stars = TableStars(table)
         heights = [v - min(table.values[:, 0]) for v in table.values[:, 0]]
         exact = [fmpq(v.numerator, v.denominator) for v in heights]
         r = np.array([float(v) for v in heights])

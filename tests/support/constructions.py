@@ -6,7 +6,7 @@ from cpwl.construct.analysis import Analysis
 from cpwl.construct.blocks import hinges
 from cpwl.construct.blocks.common import max_of_mins, rows_of
 from cpwl.construct.clamped import plan as clamped_gates
-from cpwl.construct.clamped.clusters import Stars
+from cpwl.construct.clamped.clusters import TableStars
 from cpwl.construct.gates import plan as in_space
 from cpwl.construct.gates import plane_gates as in_the_plane
 from cpwl.construct.lattice import plan as lattice
@@ -51,7 +51,7 @@ def clamped(p, **options):
     """Clamped gates, and into how many bumps they cut the function."""
     analysis = Analysis(p)
     network = clamped_gates.clamped(analysis, **options).build()
-    bumps, _, _ = clamped_gates._sums(Stars(analysis.exact.table), False)
+    bumps, _, _ = clamped_gates._sums(TableStars(analysis.exact.table), False)
     return SimpleNamespace(network=network, clusters=sum(map(len, bumps)))
 
 

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from cpwl.construct.analysis import Analysis
 from cpwl.construct.blocks.common import colours, shared_columns
-from cpwl.construct.clamped.clusters import Bump, Cluster, Stars, Sum, exact_bump, propose
+from cpwl.construct.clamped.clusters import Bump, Cluster, HalfSum, TableStars, exact_bump, propose
 from cpwl.construct.plan import PRECISIONS, Least, Plan
 from cpwl.construct.select import SAFETY
 from cpwl.errors import ConstructionError, InternalError
@@ -64,7 +64,7 @@ class Orientation:
         return wanted if line in self.both else self.sense[line]
 
 
-def hinges(stars: Stars, bump: Bump, own: Sum, start: int) -> list[tuple[int, int, fmpq]]:
+def hinges(stars: TableStars, bump: Bump, own: HalfSum, start: int) -> list[tuple[int, int, fmpq]]:
     """The hinges of `F`, with the one of the multiplier: lines, sides, weights."""
     sides = own.oriented(stars, start)
     found = [(ray.line, side, w) for ray, side, w in zip(own.half.rays, sides, own.jumps, strict=True)]
@@ -73,7 +73,7 @@ def hinges(stars: Stars, bump: Bump, own: Sum, start: int) -> list[tuple[int, in
     return [(h, side, w) for h, side, w in found if w != 0]
 
 
-def orient(stars: Stars, bumps: list[Bump]) -> Orientation:
+def orient(stars: TableStars, bumps: list[Bump]) -> Orientation:
     """Chooses in turn for each line the side on which its hinges have more weight, and for each half where it starts.
 
     Where a hinge is there on the other side only, its whole form joins the affine part, and that costs accuracy.
@@ -111,7 +111,9 @@ def _slope(law: Sequence[fmpq]) -> float:
     return max(abs(float(from_flint(v))) for v in law[:2])
 
 
-def _best_start(stars: Stars, bumps: list[Bump], key: tuple[int, int], sense: dict[int, int], both: set[int]) -> int:
+def _best_start(
+    stars: TableStars, bumps: list[Bump], key: tuple[int, int], sense: dict[int, int], both: set[int]
+) -> int:
     """The triangle that leaves the smallest affine part."""
     own = bumps[key[0]].sums[key[1]]
     unit = float(stars.table.unit)
@@ -135,7 +137,7 @@ Knots = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Tiles:
+class ClampTiles:
     """The knots of both coordinates, and those that lines and bumps begin at."""
 
     knots: tuple[tuple[Fraction, ...], tuple[Fraction, ...]]
@@ -151,7 +153,7 @@ class Tiles:
         return len(self.knots[0])
 
 
-def make_tiles(stars: Stars, bumps: list[Bump], count: int) -> Tiles:
+def make_tiles(stars: TableStars, bumps: list[Bump], count: int) -> ClampTiles:
     """Tiles of ``count x count`` equal boxes, about; with one there are no windows."""
     places = stars.table.places
     exact = [[Fraction(x, w) for x, w in zip(places[:, k], places[:, 2], strict=True)] for k in (0, 1)]
@@ -174,7 +176,7 @@ def make_tiles(stars: Stars, bumps: list[Bump], count: int) -> Tiles:
         centres = view[stars.table.triangles[list(_triangles(bump))]].mean(axis=1)
         beyond = np.concatenate([view, centres]) - (float(x[i]), float(y[j]))
         room.append(float(beyond.min(axis=1).max()) * (1 - 1e-9))
-    return Tiles((x, y), line, own, reach, room)
+    return ClampTiles((x, y), line, own, reach, room)
 
 
 def _triangles(bump: Bump) -> set[int]:
@@ -198,7 +200,7 @@ def _below(knots: tuple[Fraction, ...], x: Fraction) -> int:
     return max(i for i, knot in enumerate(knots) if knot <= x)
 
 
-def penalty(tiles: Tiles, number: int, rate: float) -> Fraction:
+def penalty(tiles: ClampTiles, number: int, rate: float) -> Fraction:
     """A power of two `K`: a sum that changes by at most `rate` a unit, and is at most 0 on the knots, is at most
     ``K (relu(X - x) + relu(Y - y))`` below them.
 
@@ -213,7 +215,7 @@ Row = dict[int, fmpq]
 
 
 @dataclass(slots=True)
-class _Layer:
+class _NamedLayer:
     """Neurons by what they are, made when they are first asked for; each has a row on the layer before, and a bias."""
 
     make: Callable[[Any], tuple[Row, fmpq]]
@@ -228,7 +230,7 @@ class _Layer:
 
 
 def lower(
-    stars: Stars,
+    stars: TableStars,
     outputs: Sequence[list[Bump]],
     orientation: Orientation,
     share: NDArray[np.object_],
@@ -240,21 +242,21 @@ def lower(
     The orientation is that of all bumps, one output's after the other's.
     """
     bumps = [bump for own in outputs for bump in own]
-    return _Lowering(stars, bumps, orientation, make_tiles(stars, bumps, tiles)).network(outputs, share, base)
+    return _ClampedLayers(stars, bumps, orientation, make_tiles(stars, bumps, tiles)).network(outputs, share, base)
 
 
-class _Lowering:
+class _ClampedLayers:
     """The layers of the network, from the inputs up."""
 
-    def __init__(self, stars: Stars, bumps: list[Bump], orientation: Orientation, tiles: Tiles) -> None:
+    def __init__(self, stars: TableStars, bumps: list[Bump], orientation: Orientation, tiles: ClampTiles) -> None:
         self.stars, self.bumps, self.orientation, self.tiles = stars, bumps, orientation, tiles
         self.forms = {
             h: [to_flint(Fraction(int(v)) / stars.table.scale[h]) for v in stars.table.lines[h]] for h in tiles.line
         }
         self.knots = [[to_flint(x) for x in own] for own in tiles.knots]
-        self.clip = _Layer(self._clipped)
-        self.hinge = _Layer(self._hinge)
-        self.half = _Layer(self._half)
+        self.clip = _NamedLayer(self._clipped)
+        self.hinge = _NamedLayer(self._hinge)
+        self.half = _NamedLayer(self._half)
 
     def network(self, outputs: Sequence[list[Bump]], share: NDArray[np.object_], base: NDArray[np.object_]) -> Network:
         last: list[Row] = []
@@ -322,7 +324,7 @@ class _Lowering:
         return row, affine[2] + affine[0] * self.knots[0][i] + affine[1] * self.knots[1][j]
 
 
-def _boxes(stars: Stars, bumps: list[Bump]) -> NDArray[np.int64]:
+def _boxes(stars: TableStars, bumps: list[Bump]) -> NDArray[np.int64]:
     """Boxes around the stars, in ranks of coordinates, which are exact."""
     places = stars.table.places
     ranks = []
@@ -362,7 +364,7 @@ def clamped(analysis: Analysis, *, tiles: int | None = None, target: float = _TA
     if p.dim != 2:
         raise ConstructionError(f"clamped gates are for functions of 2 inputs, and this one has {p.dim}", dim=p.dim)
     table = analysis.exact.table
-    stars = Stars(table)
+    stars = TableStars(table)
     best: Plan | None = None
     for middle, tries in [(False, [tiles])] if tiles else _tries(len(table.triangles)):
         outputs, share, base = _sums(stars, middle)
@@ -387,7 +389,7 @@ def _tries(triangles: int) -> list[tuple[bool, list[int]]]:
     return [(False, parts[:3]), (True, parts[1:])]
 
 
-def _sums(stars: Stars, middle: bool) -> tuple[list[list[Bump]], NDArray[np.object_], NDArray[np.object_]]:
+def _sums(stars: TableStars, middle: bool) -> tuple[list[list[Bump]], NDArray[np.object_], NDArray[np.object_]]:
     """Lists of bumps, and every output as a constant plus a sum of factors times these lists.
 
     A list is for the part of an output above a base value, or below it. Outputs that depend on others are sums of them.
@@ -420,7 +422,7 @@ def base_value(values: NDArray[np.object_], middle: bool) -> Fraction:
     return Fraction(order[len(order) // 2] if middle else order[0])
 
 
-def _bumps(stars: Stars, heights: NDArray[np.object_]) -> list[Bump]:
+def _bumps(stars: TableStars, heights: NDArray[np.object_]) -> list[Bump]:
     """Bumps whose sum is the function of the table with these heights, at least 0, at the corners."""
     r = to_float(heights)
     exact = [to_flint(v) for v in heights]

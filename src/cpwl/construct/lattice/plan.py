@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from cpwl.construct.analysis import Analysis
 from cpwl.construct.blocks.common import max_of_mins, outputs_together
 from cpwl.construct.blocks.schedule import Affine, Interval, Lowering, lower_values
-from cpwl.construct.lattice.separate import Formula, arrange, contenders, first_formula, max_min_rows, total_cost
+from cpwl.construct.lattice.separate import LatticeFormula, arrange, contenders, first_formula, max_min_rows, total_cost
 from cpwl.construct.lattice.sides import Sides, find_sides
 from cpwl.construct.plan import Least, Plan
 from cpwl.construct.select import Candidate, measured_error, select
@@ -38,7 +38,7 @@ class SharedLattice:
     """The network for all outputs, the expression of each in its components, and what it took."""
 
     network: Network
-    formulas: tuple[Formula, ...]
+    formulas: tuple[LatticeFormula, ...]
     sides: tuple[Sides, ...]
 
     @property
@@ -98,18 +98,18 @@ def start(analysis: Analysis) -> int:
     return sum(formula.cost for formula in found) + analysis.function.dim * max(formula.depth for formula in found)
 
 
-def _as_good(formulas: Sequence[Formula], inputs: int, layers: int) -> list[Formula]:
+def _as_good(formulas: Sequence[LatticeFormula], inputs: int, layers: int) -> list[LatticeFormula]:
     """The first formula, and those that cost no more in a network with that many layers."""
     most = total_cost(formulas[0], inputs, layers)
     return [f for f in formulas if f is formulas[0] or total_cost(f, inputs, layers) <= most]
 
 
 def _smallest(
-    found: Sequence[Sequence[Formula]],
+    found: Sequence[Sequence[LatticeFormula]],
     laws: Sequence[Sequence[Affine]],
     inputs: int,
     box: Sequence[Interval] | None,
-) -> tuple[Lowering, tuple[Formula, ...]]:
+) -> tuple[Lowering, tuple[LatticeFormula, ...]]:
     """A small lowering of one formula an output: the first ones, then for each output in its turn the others."""
     chosen = [formulas[0] for formulas in found]
     best: Lowering | None = None
@@ -124,7 +124,7 @@ def _smallest(
 
 
 def _arranged(
-    formulas: Sequence[Formula],
+    formulas: Sequence[LatticeFormula],
     laws: Sequence[Sequence[Affine]],
     inputs: int,
     box: Sequence[Interval] | None,

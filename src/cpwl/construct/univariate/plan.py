@@ -23,10 +23,10 @@ from cpwl.construct.plan import Minimize, Plan
 from cpwl.construct.select import predicted_error
 from cpwl.construct.univariate.cells import (
     Bent,
-    Cells,
     Classes,
+    LineCells,
+    LineSlots,
     Objects,
-    Slots,
     Switching,
     best_cells,
     best_switching,
@@ -84,9 +84,9 @@ def bent_weights(functions: Bent, knots: Objects, leading: Leading) -> tuple[Obj
 class SlotWeights:
     """What slots read, exactly when asked for; now as floats, each rounded once, and where it is not 0."""
 
-    slots: Slots
+    slots: LineSlots
     profile: Profile
-    plan: Cells
+    plan: LineCells
     leading: Leading
     slope_sign: NDArray[np.int64]
     """The sign of the slope on each cell, ``(slots, cells)``."""
@@ -105,7 +105,7 @@ class SlotWeights:
 
 
 def slot_weights(
-    slots: Slots, profile: Profile, plan: Cells, leading: Leading, start: NDArray[np.int64]
+    slots: LineSlots, profile: Profile, plan: LineCells, leading: Leading, start: NDArray[np.int64]
 ) -> SlotWeights:
     """The weights of all slots that begin with these signs."""
     slope_sign = -slots.signs(start)[:, :-1]
@@ -127,7 +127,7 @@ _Entries = tuple[NDArray[np.int64], NDArray[np.int64], Objects, Objects]
 
 
 def _entries(
-    slots: Slots, profile: Profile, plan: Cells, leading: Leading, slope_sign: NDArray[np.int64]
+    slots: LineSlots, profile: Profile, plan: LineCells, leading: Leading, slope_sign: NDArray[np.int64]
 ) -> Iterator[_Entries]:
     """Rows, columns, numerators and denominators of all weights that may be other than 0."""
     above, below, places = _tables(slots, profile, slope_sign)
@@ -155,7 +155,7 @@ def _entries(
         yield _settled(i, column[j] + 1, np.where(begins, two * (b - e), change), under)
 
 
-def _tables(slots: Slots, profile: Profile, slope_sign: NDArray[np.int64]) -> tuple[Any, Any, Objects]:
+def _tables(slots: LineSlots, profile: Profile, slope_sign: NDArray[np.int64]) -> tuple[Any, Any, Objects]:
     """Numerator and denominator of the slope of a slot on a cell (0 / 1 where it is 0), and places up to one factor."""
 
     def above(i: NDArray[np.int64], j: Any) -> Objects:
@@ -206,7 +206,7 @@ def second_layer(
 Range = tuple[Fraction | None, Fraction | None]
 
 
-def two_layers_plan(profile: Profile, classes: Classes) -> tuple[Cells, int] | None:
+def two_layers_plan(profile: Profile, classes: Classes) -> tuple[LineCells, int] | None:
     """Cells and slots with the fewest neurons, and how many these are; None if there are too few breakpoints."""
     plans = best_cells(classes)
     if not plans:
@@ -224,7 +224,7 @@ def two_layers_plan(profile: Profile, classes: Classes) -> tuple[Cells, int] | N
     return best, fewest
 
 
-def two_layers(profile: Profile, plan: Cells, classes: Classes, leading: Leading) -> Network:
+def two_layers(profile: Profile, plan: LineCells, classes: Classes, leading: Leading) -> Network:
     """The network of these cells; what is left of ``rest . x`` passes both layers by a pair of neurons each."""
     slots = slots_of(profile, plan, classes.kinds)
     start, bounded = start_signs(profile, slots)
@@ -318,7 +318,7 @@ def _range(profile: Profile, own: Bent, knots: Objects) -> Range:
     return (None if open_low else from_flint_array(min(values))), (None if open_high else from_flint_array(max(values)))
 
 
-def _output(slots: Slots, ways: list[list[tuple[int, Fraction]]]) -> ExactLayer:
+def _output(slots: LineSlots, ways: list[list[tuple[int, Fraction]]]) -> ExactLayer:
     count = len(slots.output)
     rows, columns, values = [*slots.output], [*range(count)], [Fraction(int(s)) for s in slots.sigma[:, 0]]
     bias = []
@@ -339,7 +339,7 @@ def _output(slots: Slots, ways: list[list[tuple[int, Fraction]]]) -> ExactLayer:
 # counts `G` with sign +.
 
 
-def switching_slots(profile: Profile, plan: Switching) -> tuple[Slots, NDArray[np.int64]]:
+def switching_slots(profile: Profile, plan: Switching) -> tuple[LineSlots, NDArray[np.int64]]:
     """The slots of a plan; and for the switching ones the sign with which they begin, 0 for the others."""
     cells = len(plan.cells)
     plus, minus, both = plan.slots
@@ -388,7 +388,7 @@ def _layers(profile: Profile, plan: Switching, leading: Leading) -> tuple[Layer,
 
 
 def _switch(
-    slots: Slots,
+    slots: LineSlots,
     profile: Profile,
     reads: Objects,
     start: NDArray[np.int64],
@@ -454,7 +454,7 @@ class _Variant:
     """Hidden layers."""
     neurons: int
     """At least so many."""
-    cells: Cells | None
+    cells: LineCells | None
     build: Callable[[Leading], Network]
     """With these segments; without cells there are none."""
 
@@ -467,7 +467,9 @@ class _Variant:
 _MANY = 50_000  # breakpoints up to which three layers are planned
 
 
-def smallest(analysis: Analysis, minimize: Minimize, layers: Literal[1, 2, 3] | None = None) -> tuple[Network, _Variant]:
+def smallest(
+    analysis: Analysis, minimize: Minimize, layers: Literal[1, 2, 3] | None = None
+) -> tuple[Network, _Variant]:
     """The smallest network of a function that bends in one direction: with so many hidden layers, or up to three.
 
     Raises `ConstructionError` for other functions.
@@ -561,7 +563,7 @@ class _Segments:
         return len(self.leads)
 
     @classmethod
-    def of(cls, profile: Profile, plan: Cells, network: Network) -> _Segments:
+    def of(cls, profile: Profile, plan: LineCells, network: Network) -> _Segments:
         """From the weights of one segment: knots of a segment count with their distance to its end."""
         knots, _ = knots_of(plan)
         leads = np.concatenate([[0], np.searchsorted(knots, [begin - 1 for begin, _ in plan.cells[1:]])])
