@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TypeVar
 
 import numpy as np
 
@@ -32,6 +33,7 @@ from cpwl.errors import ConstructionError, InputError, LimitError
 from cpwl.function import CPWL
 from cpwl.geometry.complex import many_cells
 
+_Answer = TypeVar("_Answer")
 Planned = Mapping[str, Candidate]
 """What has been planned so far, by name."""
 # Budgets of "auto", once it has a network that is accurate enough: about half a minute on one core, for clamped gates,
@@ -52,18 +54,6 @@ _LIFTS = 1_000
 _SEARCH, _SHORT = 4, 40
 
 
-def _no_bound(_: Analysis) -> Least | None:
-    return None
-
-
-def _affordable(_: Analysis) -> str:
-    return ""
-
-
-def _no_search(_: Analysis) -> int:
-    return 0
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Construction:
     """A way from a function to a network."""
@@ -72,11 +62,11 @@ class Construction:
     about: str
     plan: Callable[[Analysis], Plan]
     """Raises `ConstructionError` or `LimitError` where it does not apply."""
-    least: Callable[[Analysis], Least | None] = _no_bound
+    least: Callable[[Analysis], Least | None] = lambda _: None
     """A proved lower bound on its network, found in far less time than a plan; it may raise what `plan` raises."""
-    work: Callable[[Analysis], str] = _affordable
+    work: Callable[[Analysis], str] = lambda _: ""
     """What planning would take, where that is more than "auto" spends if it has a network; else ""."""
-    start: Callable[[Analysis], int] = _no_search
+    start: Callable[[Analysis], int] = lambda _: 0
     """With how many neurons its search for a small network starts; 0 where nothing is searched."""
     rank: int = 0
     """"auto" plans constructions of a lower rank first; those of one rank by their bounds."""
@@ -92,27 +82,33 @@ def ruled_out(name: str, analysis: Analysis, planned: Planned) -> str:
     good = {known: int(getattr(other.sizes, minimize)) for known, other in planned.items() if other.error <= most}
     fewest = min(good.values(), default=0)
     best = next((known for known in good if good[known] == fewest), "")
-    for least in (_least(_for_any, analysis), least_of(name, analysis)) if good else ():
+    for least in (_asked(_for_any, analysis, None), least_of(name, analysis)) if good else ():
         if least is not None and least.of(minimize) >= fewest:
             what = "layers" if minimize == "depth" else minimize
             return f"not planned: at least {least.of(minimize):,} {what} ({least.reason}), and {best} has {fewest:,}"
     work = row.work(analysis) if good or (planned and row.rank >= TABLE["lattice"].rank) else ""
-    if not work and good and minimize == "neurons" and (start := _start(row, analysis)) > max(_SEARCH * fewest, _SHORT):
+    if (
+        not work
+        and good
+        and minimize == "neurons"
+        and (start := _asked(row.start, analysis, 0)) > max(_SEARCH * fewest, _SHORT)
+    ):
         work = f"a search from {start:,} neurons to fewer than the {fewest:,} of {best}"
     return f'not planned: would take {work}; ask for construction="{name}"' if work else ""
 
 
 def least_of(name: str, analysis: Analysis) -> Least | None:
     """The lower bound on the network of a construction; None where there is none, or planning will say why not."""
-    return _least(TABLE[name].least, analysis)
+    return _asked(TABLE[name].least, analysis, None)
 
 
-def _start(row: Construction, analysis: Analysis) -> int:
+def _asked(question: Callable[[Analysis], _Answer], analysis: Analysis, otherwise: _Answer) -> _Answer:
+    """What a question about a function answers; where it raises, planning will say why, and `otherwise` holds."""
     try:
         with in_range():
-            return row.start(analysis)
+            return question(analysis)
     except (InputError, LimitError):
-        return 0  # planning will say why
+        return otherwise
 
 
 def _for_any(analysis: Analysis) -> Least | None:
@@ -151,11 +147,7 @@ def _cells(analysis: Analysis) -> str:
 
 
 def _points(analysis: Analysis) -> str:
-    try:
-        with in_range():
-            points = len(analysis.exact.bends.vertices) if analysis.function.dim == 2 else 0
-    except (InputError, LimitError):
-        return ""  # planning will say why
+    points = _asked(lambda known: len(known.exact.bends.vertices), analysis, 0) if analysis.function.dim == 2 else 0
     most = _NOISY if analysis.function.tol > 0 else _POINTS
     return f"strips, and their proof, of {points:,} points where a jump changes" if points > most else ""
 
@@ -242,14 +234,6 @@ def in_order(analysis: Analysis) -> tuple[str, ...]:
         return rank, 0 if least is None else least.neurons
 
     return tuple(sorted(TABLE, key=turn))
-
-
-def _least(bound: Callable[[Analysis], Least | None], analysis: Analysis) -> Least | None:
-    try:
-        with in_range():
-            return bound(analysis)
-    except (InputError, LimitError):
-        return None  # planning will say why
 
 
 @contextmanager
