@@ -9,8 +9,8 @@ docs/smallest.md. `--auto` looks at "auto"
 alone: run with the sources of another commit in PYTHONPATH, it saves the file that `--before` reads. A row that takes
 longer than the limit is left out. Control laws are read from FOLDER, as PPOPT wrote them; without it they are left out.
 "auto" must equal the smallest of all constructions that are accurate enough, in every row. Constructions that "auto"
-planned have the size of their plan; "at least N" is the proved lower bound by which one was ruled out. `--effort` lets
-"auto" search for fewer neurons.
+planned have the size of their plan; "at least N" is the proved lower bound by which one was ruled out. Lattices
+whose search "auto" did not make are searched here. `--effort` lets "auto" search for fewer neurons.
 """
 
 from __future__ import annotations
@@ -164,9 +164,9 @@ def others(p: CPWL, name: str, best: Compiled, options: dict[str, Any]) -> int |
     if known.neurons is not None:
         return known.neurons if known.valid is not False and (known.error or 0.0) <= limit else None
     ruled_out = re.match("not planned: (at least [0-9,]+)", known.reason)
-    if ruled_out is None:
+    if ruled_out is None and "would take a search" not in known.reason:
         return None
-    if p.num_pieces > _PIECES:
+    if ruled_out is not None and p.num_pieces > _PIECES:
         return ruled_out[1]
     try:
         made = compile(p, construction=name, check=False, **options)  # type: ignore[arg-type]

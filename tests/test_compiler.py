@@ -178,6 +178,32 @@ def test_a_budget_is_no_claim_of_size(monkeypatch, budget, construction, what, n
     assert re.fullmatch(f'not planned: would take {what} .*; ask for construction="{construction}"', made.reason)
 
 
+def test_a_search_that_starts_far_above_the_best_network_is_not_made():
+    """A lattice of a table on a grid begins with many times the neurons of gates; that it is larger is true."""
+    p = CPWL.from_grid([range(8)] * 2, np.random.default_rng(0).integers(-9, 10, (8, 8)))
+    made = compile(p)
+    found = re.fullmatch(
+        r"not planned: would take a search from (\d+) neurons to fewer than the (\d+) of (\w+); .*",
+        made.alternatives["lattice"].reason,
+    )
+    assert int(found[1]) > 4 * int(found[2]) == 4 * made.sizes.neurons
+    assert compile(p, construction="lattice").sizes.neurons > made.sizes.neurons
+    assert compile(p, minimize="depth").alternatives["lattice"].reason != made.alternatives["lattice"].reason
+
+
+@pytest.mark.parametrize("construction", ["lattice", "paper"])
+def test_the_last_constructions_keep_to_their_budgets_where_nothing_is_accurate(monkeypatch, construction):
+    """No network of a line is within 1e-20; beyond the budget it is said what a lattice and Algorithm 1 would take."""
+    p = CPWL.from_breakpoints(range(30), np.random.default_rng(0).standard_normal(30))
+    with pytest.warns(CpwlWarning, match="no construction has a predicted error"):
+        made = compile(p, max_error=1e-20)
+    assert made.construction == construction or made.alternatives[construction].neurons is not None
+    monkeypatch.setattr(table, "_ON_A_LINE", 800)
+    with pytest.warns(CpwlWarning, match="no construction has a predicted error"):
+        made = compile(p, max_error=1e-20)
+    assert made.alternatives[construction].reason.startswith("not planned: would take comparisons of 29 pieces")
+
+
 def test_an_error_beyond_float64_is_not_offered_as_a_limit():
     """A predicted error that overflows is named, and no `max_error` that would allow it."""
     p = CPWL.from_breakpoints([0, Fraction(1, 2), Fraction(4, 3)], [1e300, 1, Fraction(1, 3)])

@@ -16,7 +16,7 @@ from cpwl.construct.lower_bounds import upper_bounds
 from cpwl.construct.plan import Plan, default_error
 from cpwl.construct.plans import FORMULA, Plans
 from cpwl.construct.select import Candidate, Choice, measured_error, select
-from cpwl.construct.table import TABLE, in_range
+from cpwl.construct.table import TABLE, in_range, least_of
 from cpwl.equality.decide import equal
 from cpwl.errors import ConstructionError, CpwlWarning, InputError, LimitError
 from cpwl.function.domain import Box, domain_rows, is_everything
@@ -85,9 +85,10 @@ class Compilation:
             best = select(last.planned.values(), what, self.options.max_error) if last.planned else None
             name = best.best.plan.construction if best is not None and best.accurate else ""
             if name in TABLE and last.analysis.function.mesh is not None:
-                own.plan(name)
-                size = getattr(last.planned[name].sizes, what)
-                if name in own.refused or size < getattr(own.planned[name].sizes, what):
+                size, least = getattr(last.planned[name].sizes, what), least_of(name, own.analysis)
+                if least is None or least.of(what) <= size:
+                    own.plan(name)
+                if name not in own.planned or size < getattr(own.planned[name].sizes, what):
                     reason = f"not planned: with the rounding undone {name} has {size:,} {what}, and fewer than without"
                     own.skipped |= {other: reason for other in own.names if other not in own.planned}
                     continue

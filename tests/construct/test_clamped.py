@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy.spatial import Delaunay
 
-from cpwl import CPWL, ConstructionError, InputError, Network, ProofError, certify, compile
+from cpwl import CPWL, ConstructionError, Network, ProofError, certify, compile
 from cpwl.construct.blocks.common import colours
-from cpwl.construct.clamped.clusters import Stars, exact_bump, propose
+from cpwl.construct.clamped.clusters import TableStars, exact_bump, propose
 from cpwl.documents.write import function_document, network_document
 from cpwl.exact.rational import fraction_array
 from cpwl.function.bends.table import table_of
@@ -171,13 +171,11 @@ def test_a_constant_has_no_hidden_neuron():
 
 
 def test_what_it_is_not_for_is_refused():
-    """Three inputs, unbounded pieces, float data without an exact function near, no tiles."""
+    """Three inputs, unbounded pieces, float data without an exact function near."""
     with pytest.raises(ConstructionError, match="2 inputs"):
         clamped(CPWL.from_grid([[0, 1]] * 3, np.arange(8).reshape(2, 2, 2).tolist()))
     with pytest.raises(ConstructionError, match="unbounded"):
         clamped(CPWL.from_maxmin([[1, 0, 0], [0, 1, 0], [0, 0, 0]], [[0], [1], [2]]))
-    with pytest.raises(InputError, match="tiles"):
-        clamped(SMALL["grid"], tiles=0)
     gap = boxes([([0, 0], [1, 1]), ([0, 1], [2, 2])], [([0, 0], 0), ([0, 0], 0)])
     with pytest.raises(ConstructionError):
         clamped(gap)
@@ -217,7 +215,7 @@ def test_floats_propose_what_integers_decide():
 
     for p in SMALL.values():
         table = table_of(p)
-        stars = Stars(table)
+        stars = TableStars(table)
         heights = [v - min(table.values[:, 0]) for v in table.values[:, 0]]
         exact = [fmpq(v.numerator, v.denominator) for v in heights]
         r = np.array([float(v) for v in heights])

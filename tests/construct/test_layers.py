@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from cpwl import CPWL, ConstructionError, Network, compile, compress, equal, extract
-from cpwl.construct import layers
 from cpwl.construct.analysis import Analysis
+from cpwl.construct.layers import plan as layers
+from cpwl.construct.layers.weights import LayerRows, direct_terms, weights_of
 from cpwl.function.layers import find_layers, next_layer
 from support.catalogue import SOLE, whole_table
 
@@ -116,7 +117,7 @@ def test_wrong_weights_of_a_middle_layer_are_noticed():
     """With a weight of the second of three layers off by 1e-30, there is no network, or a further layer mends it."""
     p = on(network((2, 4, 4, 3, 1), 0), None)
     found = next(found for found in find_layers(p) if not found.last)
-    rows = layers._Rows(found)
+    rows = LayerRows(found)
     weights = np.array([one for one, basis in rows.solutions if not len(basis)], dtype=object)
     assert len(weights) == len(found.neurons)
     assert list(layers._networks(next_layer(found, rows.forms, weights), None))
@@ -226,14 +227,14 @@ def test_a_network_with_a_tent_is_not_the_network(seed):
 
 def test_wrong_weights_are_noticed():
     """The check of the theorem refuses weights that are off by 1e-30, each of them."""
-    rows = layers._Rows(next(find_layers(SOLE["layers"][0]())))
-    u = layers._weights(rows, np.zeros(len(rows.forms), dtype=bool))[0]
-    assert layers._direct(rows, u) is not None
+    rows = LayerRows(next(find_layers(SOLE["layers"][0]())))
+    u = weights_of(rows, np.zeros(len(rows.forms), dtype=bool))[0]
+    assert direct_terms(rows, u) is not None
     for j, own in enumerate(u):
         for i in np.flatnonzero((rows.solutions[j][1] == 0).all(axis=0)):
             changed = own.copy()
             changed[i] += Fraction(1, 10**30)
-            assert layers._direct(rows, [*u[:j], changed, *u[j + 1 :]]) is None
+            assert direct_terms(rows, [*u[:j], changed, *u[j + 1 :]]) is None
 
 
 def main() -> None:

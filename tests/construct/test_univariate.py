@@ -16,7 +16,7 @@ from cpwl.construct.plan import Options
 from cpwl.construct.select import predicted_error
 from cpwl.construct.table import TABLE
 from cpwl.construct.univariate.cells import Classes, cells_for, switching_for
-from cpwl.construct.univariate.plan import _Cuts, _ways
+from cpwl.construct.univariate.plan import _Segments, _ways
 from cpwl.function.bends.profile import profile_of
 from support.constructions import find_hinges, planned, univariate
 from support.line_functions import from_jumps, random_function, ridge, small_function
@@ -101,7 +101,7 @@ def test_segments_are_proved_equal(seed, outputs, bounded, share):
         if way.cells is None:
             continue
         whole = way.build(way.whole)
-        leading = _Cuts.of(profile_of(p), way.cells, whole).within(share)
+        leading = _Segments.of(profile_of(p), way.cells, whole).within(share)
         network = way.build(leading)
         segments = int(leading.sum())
         assert network.sizes.neurons == whole.sizes.neurons + (segments + 1 if segments > 1 else 0)
@@ -113,7 +113,7 @@ def test_segments_of_one_direction(rest):
     """A function of 2x - y, plus a linear one: a pair of neurons carries the linear part past the segments, too."""
     p = ridge(random_function(30, 5), [2, -1], rest)
     way = next(way for way in _ways(Analysis(p), 2) if way.hidden == 2)
-    leading = _Cuts.of(profile_of(p), way.cells, way.build(way.whole)).within(0.0)
+    leading = _Segments.of(profile_of(p), way.cells, way.build(way.whole)).within(0.0)
     assert leading.sum() > 2
     assert certify(p, way.build(leading)).document["kind"] == "line"
 

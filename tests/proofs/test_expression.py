@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from cpwl import CPWL
 from cpwl.construct.blocks.schedule import Affine, AtomTable, Extremum, Sum, lower_values, rounded_down
-from cpwl.construct.lattice.separate import arrange, depth, separate
+from cpwl.construct.lattice.separate import arrange, contenders, depth
 from cpwl.construct.lattice.sides import Held, find_sides, parts_of
 from cpwl.exact.rational import fraction_array
 from cpwl.exact.sparse import Span
@@ -174,7 +174,7 @@ def tables(draw):
 def test_a_formula_separates(both):
     """It is true on every row and false off every column, by evaluating it; and its counts are right."""
     above, below = both
-    formula = separate(above, below, 1, work=2000)
+    formula = contenders(above, below, 1, work=2000)[0]
     assert all(is_true(formula, set(np.flatnonzero(row))) for row in above)
     assert not any(is_true(formula, set(np.flatnonzero(~row))) for row in below)
     assert len(re.findall("[0-9]+", str(formula))) == formula.leaves
@@ -185,7 +185,7 @@ def test_a_formula_separates(both):
 def test_an_arrangement_keeps_to_its_layers(both, layers):
     """The value is the formula, in at most that number of layers, or the fewest that it takes."""
     above, below = both
-    formula = separate(above, below, 1, work=500)
+    formula = contenders(above, below, 1, work=500)[0]
     k = above.shape[1]
     laws = [Affine(tuple(Fraction(int(i == m)) for i in range(k + 1))) for m in range(k)]
     value = arrange(formula, laws, layers)
@@ -196,10 +196,10 @@ def test_an_arrangement_keeps_to_its_layers(both, layers):
 
 def test_few_leaves_where_few_are_enough():
     """Minima with a common member are factored; a convex function is one maximum, a concave one a minimum."""
-    factored = separate(np.array([[1, 1, 0], [1, 0, 1]], bool), np.array([[1, 0, 0], [0, 1, 1]], bool), 1)
+    factored = contenders(np.array([[1, 1, 0], [1, 0, 1]], bool), np.array([[1, 0, 0], [0, 1, 1]], bool), 1)[0]
     assert str(factored) in ("min(0, max(1, 2))", "min(0, max(2, 1))", "min(max(1, 2), 0)")
-    assert separate(np.eye(5, dtype=bool), np.ones((1, 5), dtype=bool), 1).kind == "max"
-    assert separate(np.ones((1, 5), dtype=bool), np.eye(5, dtype=bool), 1).kind == "min"
+    assert contenders(np.eye(5, dtype=bool), np.ones((1, 5), dtype=bool), 1)[0].kind == "max"
+    assert contenders(np.ones((1, 5), dtype=bool), np.eye(5, dtype=bool), 1)[0].kind == "min"
 
 
 # --- parts of pieces ----------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ from cpwl.construct.analysis import Analysis
 from cpwl.construct.blocks import hinges
 from cpwl.construct.blocks.common import max_of_mins, rows_of
 from cpwl.construct.clamped import plan as clamped_gates
+from cpwl.construct.clamped.clusters import TableStars
 from cpwl.construct.gates import plan as in_space
 from cpwl.construct.gates import plane_gates as in_the_plane
 from cpwl.construct.lattice import plan as lattice
@@ -31,9 +32,9 @@ def hinge(p):
     return hinges.hinge_network(Analysis(p))
 
 
-def univariate(p, **options):
+def univariate(p, layers=None):
     """The network of a function that bends in one direction."""
-    return on_a_line.univariate(Analysis(p), **options)
+    return on_a_line.smallest(Analysis(p), "neurons", layers)[0]
 
 
 def plane_gates(p, **options):
@@ -47,8 +48,11 @@ def space_gates(p):
 
 
 def clamped(p, **options):
-    """Clamped gates, and what they are made of."""
-    return clamped_gates.clamped(Analysis(p), **options)
+    """Clamped gates, and into how many bumps they cut the function."""
+    analysis = Analysis(p)
+    network = clamped_gates.clamped(analysis, **options).build()
+    bumps, _, _ = clamped_gates._sums(TableStars(analysis.exact.table), False)
+    return SimpleNamespace(network=network, clusters=sum(map(len, bumps)))
 
 
 def strips(p, **options):

@@ -137,7 +137,7 @@ def _corners(p: CPWL) -> tuple[NDArray[np.object_], NDArray[np.int64]]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Outer:
+class Unfolding:
     """How an odd function is made of values of its part: what runs beside the network of the part, and after it."""
 
     second: NDArray[np.object_]
@@ -161,7 +161,7 @@ class Fold:
     """The neurons ``(x, 1)`` of the first layer, `h`."""
     place: NDArray[np.object_]
     """The point ``(h, 1)`` at which the part is evaluated."""
-    outer: Outer | None
+    outer: Unfolding | None
     middle: CPWL | None = None
     """The function where the fold turns nothing over, in a few pieces that many pieces of the whole have in common."""
 
@@ -192,7 +192,7 @@ def _affine(rows: NDArray[np.object_]) -> tuple[NDArray[np.object_], NDArray[np.
     return rows[:, :-1], rows[:, -1]
 
 
-def _carrier(outer: Outer, inputs: int, layers: int) -> Network:
+def _carrier(outer: Unfolding, inputs: int, layers: int) -> Network:
     """The network that computes the values beside so many hidden layers: ``v = relu(v + C) - C``."""
     count, more = len(outer.values), len(outer.second)
     up = np.array(outer.low, dtype=object) * -1
@@ -279,7 +279,7 @@ def _mirrored(p: CPWL, found: list[Mirror], box: list[Interval] | None) -> Fold:
     return Fold(part, np.array(first, dtype=object), place, outer)
 
 
-def _odd(part: CPWL, form: NDArray[np.object_], box: list[Interval], k: int) -> Outer:
+def _odd(part: CPWL, form: NDArray[np.object_], box: list[Interval], k: int) -> Unfolding:
     """``relu(P + M l) - relu(P - M l) - M l``, where ``|P| <= M l`` on the part."""
     m, low = part.outputs, _range(form, box)[0]
     x, owner = _corners(part)
@@ -296,14 +296,14 @@ def _odd(part: CPWL, form: NDArray[np.object_], box: list[Interval], k: int) -> 
         last[o, o], last[o, m + o], last[o, 2 * m] = Fraction(1), Fraction(-1), Fraction(-1)
     after[2 * m, m], after[2 * m, -1] = Fraction(1), -steep * low
     last[:, -1] = -steep * low
-    return Outer(np.zeros((0, k + 1), dtype=object), value, [steep * low], after, last)
+    return Unfolding(np.zeros((0, k + 1), dtype=object), value, [steep * low], after, last)
 
 
 # Odd functions, ``p(-x) = -p(x)``.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Slab:
+class _OddSlab:
     """A form `l` and a width `e` such that every output is ``w = a . x + clip(k . x, -c, c)`` where ``|l| <= e``."""
 
     form: NDArray[np.object_]
@@ -354,7 +354,7 @@ def _directions(p: CPWL, box: list[Interval]) -> list[NDArray[np.object_]]:
     return [fraction_array(np.array([*own, 0.0])) for _, _, *own in sorted(scores)[:_TRIED]]
 
 
-def _slab(p: CPWL, form: NDArray[np.object_]) -> _Slab | None:
+def _slab(p: CPWL, form: NDArray[np.object_]) -> _OddSlab | None:
     """The slab of a form, and what the function is on it; None if that is neither linear nor clipped there.
 
     On the pieces that the hyperplane cuts there are laws ``k . x`` alone, or also ``a . x - c`` and ``a . x + c``. The
@@ -375,10 +375,10 @@ def _slab(p: CPWL, form: NDArray[np.object_]) -> _Slab | None:
         slope = np.array(high_law[:-1], dtype=object)
         near.append((slope, np.array(middle[:-1], dtype=object) - slope, high_law[-1]))
     short = Fraction(2) ** (math.frexp(float(height))[1] - 6)  # six binary digits
-    return _Slab(form, height // short * short, near)
+    return _OddSlab(form, height // short * short, near)
 
 
-def _around(p: CPWL, slab: _Slab, box: list[Interval]) -> Fold:
+def _around(p: CPWL, slab: _OddSlab, box: list[Interval]) -> Fold:
     """The fold around a slab: ``2 relu(P + a) - P + v`` with ``a = M l - w(y)`` and ``v = w(x) - M |l| - a``."""
     n, m, form, zero = p.dim, p.outputs, slab.form, Fraction(0)
     size = np.array([max(-low, high) for low, high in box], dtype=object)
@@ -432,11 +432,11 @@ def _around(p: CPWL, slab: _Slab, box: list[Interval]) -> Fold:
         after[m + o, -1] = 3 * tall[o] + 2 * (M * most + wide)
         last[o, o], last[o, m + o], last[o, -1] = Fraction(2), Fraction(1), -after[m + o, -1]
     rows = np.array(second, dtype=object).reshape(len(second), k + 1)
-    outer = Outer(rows, np.array(values, dtype=object), low, after, last)
+    outer = Unfolding(rows, np.array(values, dtype=object), low, after, last)
     return Fold(part, np.array(first, dtype=object), place, outer, middle)
 
 
-def _middle(p: CPWL, slab: _Slab) -> CPWL:
+def _middle(p: CPWL, slab: _OddSlab) -> CPWL:
     """``a . x + clip(k . x, -c, c)`` on the slab: a piece for each side of each clip."""
     A, b, laws = [], [], []
     for sides in product(*[(0, 1, -1) if c else (0,) for _, _, c in slab.near]):
@@ -455,7 +455,7 @@ def _middle(p: CPWL, slab: _Slab) -> CPWL:
     return restrict(made, domain=(everywhere[:, :-1], everywhere[:, -1]))
 
 
-def _stays_inside(p: CPWL, slab: _Slab, first: NDArray[np.object_], place: NDArray[np.object_]) -> bool:
+def _stays_inside(p: CPWL, slab: _OddSlab, first: NDArray[np.object_], place: NDArray[np.object_]) -> bool:
     """Whether the fold maps the slab into the domain: where each neuron is 0 or not, corners decide."""
     rows, form = domain_rows(p), slab.form
     domain = np.column_stack([-rows[:, :-1], rows[:, -1:]])

@@ -59,6 +59,7 @@ _ENDS = "a bend ends where no hyperplane of a first layer is"
 _CORNERS = "this function has too many corners to find layers from its pieces"
 _NO_ZERO = "a bend is not the zero set of a function of the layers below"
 _NOT = "no network with two or more hidden layers was found that has these pieces"
+_NO_HINGE = f"{_NOT}: every hyperplane has different jumps"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -251,6 +252,8 @@ def _layers(p: CPWL, graph: Graph, flat: bool, deep: bool, room: float) -> Layer
     planes = graph.planes[sorted(first)]
     if not len(planes):
         raise ConstructionError(f"{_NOT}: no hyperplane has two different jumps")
+    if first.issuperset(graph.plane[(graph.jump != 0).any(axis=1)].tolist()):
+        raise ConstructionError(_NO_HINGE)
     if not deep:
         _check_some(graph, planes, piece, bodies)
     piece, bodies = _cells(p, tuple(map(tuple, planes.tolist())))
@@ -266,7 +269,7 @@ def _next(cells: Cells, laws: NDArray[np.object_], deep: bool, room: float) -> L
     """The neurons of the next layer: the last one, or if `deep`, also one before."""
     hinges, last = _hinges(cells, laws[cells.piece], deep)
     if not hinges:
-        raise ConstructionError(f"{_NOT}: every hyperplane has different jumps")
+        raise ConstructionError(_NO_HINGE)
     return Layered(cells, _neurons(hinges, cells, last, room), last, laws, room)
 
 

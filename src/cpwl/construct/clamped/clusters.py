@@ -66,7 +66,7 @@ class Cluster:
         return len(self.halves)
 
 
-class Stars:
+class TableStars:
     """The triangles and neighbours of each corner, and on which side of a line a corner is."""
 
     def __init__(self, table: Table) -> None:
@@ -145,7 +145,7 @@ class Stars:
 
 def propose(table: Table, r: Floats) -> list[Cluster]:
     """Clusters that are valid as far as floats can tell, each corner with ``r > 0`` among them also alone."""
-    stars = Stars(table)
+    stars = TableStars(table)
     found: list[Cluster] = []
     waiting = _runs(stars, r) + _alone(stars, r)
     seen = set(waiting)
@@ -165,7 +165,7 @@ def propose(table: Table, r: Floats) -> list[Cluster]:
     return found
 
 
-def _runs(stars: Stars, r: Floats) -> list[tuple[tuple[int, ...], int]]:
+def _runs(stars: TableStars, r: Floats) -> list[tuple[tuple[int, ...], int]]:
     """Corners in a row, two or more, as long as they go; also without their ends."""
     table, found = stars.table, []
     for h, on in stars.on.items():
@@ -197,7 +197,7 @@ def _trimmed(part: tuple[int, ...], r: Floats) -> tuple[int, ...]:
     return part
 
 
-def _alone(stars: Stars, r: Floats) -> list[tuple[tuple[int, ...], int]]:
+def _alone(stars: TableStars, r: Floats) -> list[tuple[tuple[int, ...], int]]:
     """Each corner alone, on the line of a boundary edge or on some of the lines through it."""
     found: list[tuple[tuple[int, ...], int]] = []
     for v in np.flatnonzero(r > 0).tolist():
@@ -207,7 +207,7 @@ def _alone(stars: Stars, r: Floats) -> list[tuple[tuple[int, ...], int]]:
     return found
 
 
-class _Sum(NamedTuple):
+class _FloatSums(NamedTuple):
     """`F` of halves: the law of one triangle, and hinges on lines, all padded to the same length."""
 
     law: Floats
@@ -221,19 +221,19 @@ class _Sum(NamedTuple):
         return value
 
 
-class _Verdict(NamedTuple):
+class _Validity(NamedTuple):
     valid: bool
     rate: float
 
 
-def _examine(stars: Stars, clusters: list[Cluster], r: Floats) -> list[_Verdict]:
+def _examine(stars: TableStars, clusters: list[Cluster], r: Floats) -> list[_Validity]:
     """Which of the clusters are valid, and their rates."""
     lines = []
     for cluster in clusters:
         own = {ray.line for half in cluster.halves for ray in half.rays} | stars.link(cluster)
         lines.append(sorted(own | {cluster.line} | set(stars.table.boundary)))
     order = sorted(range(len(clusters)), key=lambda i: (len(clusters[i].halves), len(lines[i])))
-    verdicts = [_Verdict(False, 0.0)] * len(clusters)
+    verdicts = [_Validity(False, 0.0)] * len(clusters)
     while order:
         sides, width = len(clusters[order[-1]].halves), len(lines[order[-1]])
         size = max(1, _BLOCK // (width * width * 24))
@@ -245,7 +245,7 @@ def _examine(stars: Stars, clusters: list[Cluster], r: Floats) -> list[_Verdict]
     return verdicts
 
 
-def _examine_block(stars: Stars, clusters: list[Cluster], lines: list[list[int]], r: Floats) -> list[_Verdict]:
+def _examine_block(stars: TableStars, clusters: list[Cluster], lines: list[list[int]], r: Floats) -> list[_Validity]:
     """The same for clusters with as many halves, all at once."""
     table = stars.table
     x, inside = _crossings(table, lines)
@@ -265,7 +265,7 @@ def _examine_block(stars: Stars, clusters: list[Cluster], lines: list[list[int]]
         quotient = np.where(beyond, (value - bump) / np.where(beyond, -side, 1.0), 0.0)
         multiplier = np.maximum(quotient.max(axis=1, initial=0.0), 0.0)
         rate = np.maximum(rate, np.abs(total.jumps).sum(axis=1) + multiplier)
-    return [_Verdict(*verdict) for verdict in zip(valid.tolist(), rate.tolist(), strict=True)]
+    return [_Validity(*verdict) for verdict in zip(valid.tolist(), rate.tolist(), strict=True)]
 
 
 def _crossings(table: Table, lines: list[list[int]]) -> tuple[Floats, NDArray[np.bool_]]:
@@ -286,7 +286,7 @@ def _crossings(table: Table, lines: list[list[int]]) -> tuple[Floats, NDArray[np
     return points, proper & (points @ edges.T >= -_CLOSE).all(axis=-1)
 
 
-def _bump(stars: Stars, clusters: list[Cluster], r: Floats, x: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+def _bump(stars: TableStars, clusters: list[Cluster], r: Floats, x: Floats) -> tuple[Floats, NDArray[np.bool_]]:
     """The values of the bumps at the points, and which points are in the stars."""
     table = stars.table
     own_stars = [sorted({t for half in cluster.halves for t in half.triangles}) for cluster in clusters]
@@ -302,12 +302,12 @@ def _bump(stars: Stars, clusters: list[Cluster], r: Floats, x: Floats) -> tuple[
     return bump, inside
 
 
-def _heights(stars: Stars, cluster: Cluster, triangle: int, r: Floats) -> list[float]:
+def _heights(stars: TableStars, cluster: Cluster, triangle: int, r: Floats) -> list[float]:
     """The values of the bump at the corners of a triangle."""
     return [float(r[v]) if v in cluster.corners else 0.0 for v in stars.corners[triangle]]
 
 
-def _sum(stars: Stars, clusters: list[Cluster], halves: list[Half], r: Floats) -> _Sum:
+def _sum(stars: TableStars, clusters: list[Cluster], halves: list[Half], r: Floats) -> _FloatSums:
     table, width = stars.table, max(len(half.rays) for half in halves)
     law, forms, jumps = np.zeros((len(halves), 3)), np.zeros((len(halves), width, 3)), np.zeros((len(halves), width))
     for k, (cluster, half) in enumerate(zip(clusters, halves, strict=True)):
@@ -319,7 +319,7 @@ def _sum(stars: Stars, clusters: list[Cluster], halves: list[Half], r: Floats) -
             axis = 0 if abs(form[0]) > abs(form[1]) else 1
             jumps[k, i] = jump[axis] / form[axis]
             forms[k, i] = -side * table.forms[ray.line]
-    return _Sum(law, forms, jumps)
+    return _FloatSums(law, forms, jumps)
 
 
 # The functions `F` of a cluster in rationals, and the proof at the crossings of its lines that it is valid.
@@ -331,7 +331,7 @@ Law = tuple[fmpq, fmpq, fmpq]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sum:
+class HalfSum:
     """`F` on one side: the laws of the triangles, and the jump of each ray on its line's form divided by its scale."""
 
     half: Half
@@ -339,7 +339,7 @@ class Sum:
     jumps: tuple[fmpq, ...]
     multiplier: Fraction
 
-    def oriented(self, stars: Stars, start: int) -> list[int]:
+    def oriented(self, stars: TableStars, start: int) -> list[int]:
         """The signs that make all hinges 0 on the triangle with number `start` in the half."""
         return [-side for side in stars.sides(self.half, self.half.triangles[start])]
 
@@ -349,10 +349,10 @@ class Bump:
     """A cluster that was decided to be valid, with its exact sums."""
 
     cluster: Cluster
-    sums: tuple[Sum, ...]
+    sums: tuple[HalfSum, ...]
 
 
-def exact_bump(stars: Stars, cluster: Cluster, r: Sequence[fmpq]) -> Bump | None:
+def exact_bump(stars: TableStars, cluster: Cluster, r: Sequence[fmpq]) -> Bump | None:
     """The cluster with exact sums and multipliers; None if it is not valid after all."""
     laws = {
         t: _law(stars, t, {v: r[v] for v in cluster.corners if v in stars.corners[t]})
@@ -362,7 +362,7 @@ def exact_bump(stars: Stars, cluster: Cluster, r: Sequence[fmpq]) -> Bump | None
     sums = []
     for half in cluster.halves:
         jumps = tuple(_jump(stars, ray.line, laws[ray.above], laws[ray.below]) for ray in half.rays)
-        sums.append(Sum(half, {t: laws[t] for t in half.triangles}, jumps, Fraction(0)))
+        sums.append(HalfSum(half, {t: laws[t] for t in half.triangles}, jumps, Fraction(0)))
     least = _decide(stars, cluster, sums, laws)
     if least is None:
         return None
@@ -370,7 +370,7 @@ def exact_bump(stars: Stars, cluster: Cluster, r: Sequence[fmpq]) -> Bump | None
     return Bump(cluster, tuple(replace(s, multiplier=m) for s, m in zip(sums, rounded, strict=True)))
 
 
-def _law(stars: Stars, triangle: int, heights: dict[int, fmpq]) -> Law:
+def _law(stars: TableStars, triangle: int, heights: dict[int, fmpq]) -> Law:
     """The affine function with these values at corners of a triangle, and 0 at the others."""
     table, total = stars.table, [fmpq(0)] * 3
     for v, height in heights.items():
@@ -382,13 +382,13 @@ def _law(stars: Stars, triangle: int, heights: dict[int, fmpq]) -> Law:
     return total[0], total[1], total[2]
 
 
-def _jump(stars: Stars, line: int, above: Law, below: Law) -> fmpq:
+def _jump(stars: TableStars, line: int, above: Law, below: Law) -> fmpq:
     form, scale = stars.table.lines[line], stars.table.scale[line]
     axis = 0 if form[0] else 1
     return (above[axis] - below[axis]) * fmpq(scale.numerator, scale.denominator * int(form[axis]))
 
 
-def _decide(stars: Stars, cluster: Cluster, sums: list[Sum], laws: dict[int, Law]) -> list[Fraction] | None:
+def _decide(stars: TableStars, cluster: Cluster, sums: list[HalfSum], laws: dict[int, Law]) -> list[Fraction] | None:
     """The least multipliers, None if the cluster is not valid: at all crossings, in integers."""
     table = stars.table
     lines = {ray.line for half in cluster.halves for ray in half.rays} | stars.link(cluster) | {cluster.line}
@@ -417,14 +417,14 @@ def _pairs(own: list[int]) -> list[tuple[int, int]]:
     return [(own[0], own[1]), (own[1], own[2]), (own[2], own[0])]
 
 
-def _weights(stars: Stars, s: Sum) -> list[Fraction]:
+def _weights(stars: TableStars, s: HalfSum) -> list[Fraction]:
     """The jumps on the integer forms of the lines."""
     scale = [stars.table.scale[ray.line] for ray in s.half.rays]
     return [from_flint(w) / c for w, c in zip(s.jumps, scale, strict=True)]
 
 
 def _value(
-    stars: Stars, s: Sum, x: NDArray[np.object_], at: dict[int, NDArray[np.object_]], scale: int
+    stars: TableStars, s: HalfSum, x: NDArray[np.object_], at: dict[int, NDArray[np.object_]], scale: int
 ) -> NDArray[np.object_]:
     """`F` times `scale` times the last coordinate, at the points."""
     law = [int(c.p) * (scale // int(c.q)) for c in s.laws[s.half.triangles[0]]]
@@ -436,7 +436,7 @@ def _value(
 
 
 def _exact_heights(
-    stars: Stars,
+    stars: TableStars,
     laws: dict[int, Law],
     x: NDArray[np.object_],
     at: dict[int, NDArray[np.object_]],

@@ -24,10 +24,10 @@ from numpy.typing import NDArray
 
 from cpwl.construct.analysis import Analysis
 from cpwl.construct.blocks.common import colours, shared_columns
-from cpwl.construct.clamped.clusters import Bump, Cluster, Stars, Sum, exact_bump, propose
-from cpwl.construct.plan import PRECISIONS, Least, Plan, noise
+from cpwl.construct.clamped.clusters import Bump, Cluster, HalfSum, TableStars, exact_bump, propose
+from cpwl.construct.plan import PRECISIONS, Least, Plan
 from cpwl.construct.select import SAFETY
-from cpwl.errors import ConstructionError, InputError, InternalError
+from cpwl.errors import ConstructionError, InternalError
 from cpwl.exact.integers import determinant
 from cpwl.exact.rational import from_flint, to_flint, to_float
 from cpwl.function.bends.table import Table
@@ -64,7 +64,7 @@ class Orientation:
         return wanted if line in self.both else self.sense[line]
 
 
-def hinges(stars: Stars, bump: Bump, own: Sum, start: int) -> list[tuple[int, int, fmpq]]:
+def hinges(stars: TableStars, bump: Bump, own: HalfSum, start: int) -> list[tuple[int, int, fmpq]]:
     """The hinges of `F`, with the one of the multiplier: lines, sides, weights."""
     sides = own.oriented(stars, start)
     found = [(ray.line, side, w) for ray, side, w in zip(own.half.rays, sides, own.jumps, strict=True)]
@@ -73,7 +73,7 @@ def hinges(stars: Stars, bump: Bump, own: Sum, start: int) -> list[tuple[int, in
     return [(h, side, w) for h, side, w in found if w != 0]
 
 
-def orient(stars: Stars, bumps: list[Bump]) -> Orientation:
+def orient(stars: TableStars, bumps: list[Bump]) -> Orientation:
     """Chooses in turn for each line the side on which its hinges have more weight, and for each half where it starts.
 
     Where a hinge is there on the other side only, its whole form joins the affine part, and that costs accuracy.
@@ -111,7 +111,9 @@ def _slope(law: Sequence[fmpq]) -> float:
     return max(abs(float(from_flint(v))) for v in law[:2])
 
 
-def _best_start(stars: Stars, bumps: list[Bump], key: tuple[int, int], sense: dict[int, int], both: set[int]) -> int:
+def _best_start(
+    stars: TableStars, bumps: list[Bump], key: tuple[int, int], sense: dict[int, int], both: set[int]
+) -> int:
     """The triangle that leaves the smallest affine part."""
     own = bumps[key[0]].sums[key[1]]
     unit = float(stars.table.unit)
@@ -135,7 +137,7 @@ Knots = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Tiles:
+class ClampTiles:
     """The knots of both coordinates, and those that lines and bumps begin at."""
 
     knots: tuple[tuple[Fraction, ...], tuple[Fraction, ...]]
@@ -151,7 +153,7 @@ class Tiles:
         return len(self.knots[0])
 
 
-def make_tiles(stars: Stars, bumps: list[Bump], count: int) -> Tiles:
+def make_tiles(stars: TableStars, bumps: list[Bump], count: int) -> ClampTiles:
     """Tiles of ``count x count`` equal boxes, about; with one there are no windows."""
     places = stars.table.places
     exact = [[Fraction(x, w) for x, w in zip(places[:, k], places[:, 2], strict=True)] for k in (0, 1)]
@@ -174,7 +176,7 @@ def make_tiles(stars: Stars, bumps: list[Bump], count: int) -> Tiles:
         centres = view[stars.table.triangles[list(_triangles(bump))]].mean(axis=1)
         beyond = np.concatenate([view, centres]) - (float(x[i]), float(y[j]))
         room.append(float(beyond.min(axis=1).max()) * (1 - 1e-9))
-    return Tiles((x, y), line, own, reach, room)
+    return ClampTiles((x, y), line, own, reach, room)
 
 
 def _triangles(bump: Bump) -> set[int]:
@@ -198,7 +200,7 @@ def _below(knots: tuple[Fraction, ...], x: Fraction) -> int:
     return max(i for i, knot in enumerate(knots) if knot <= x)
 
 
-def penalty(tiles: Tiles, number: int, rate: float) -> Fraction:
+def penalty(tiles: ClampTiles, number: int, rate: float) -> Fraction:
     """A power of two `K`: a sum that changes by at most `rate` a unit, and is at most 0 on the knots, is at most
     ``K (relu(X - x) + relu(Y - y))`` below them.
 
@@ -213,7 +215,7 @@ Row = dict[int, fmpq]
 
 
 @dataclass(slots=True)
-class _Layer:
+class _NamedLayer:
     """Neurons by what they are, made when they are first asked for; each has a row on the layer before, and a bias."""
 
     make: Callable[[Any], tuple[Row, fmpq]]
@@ -228,7 +230,7 @@ class _Layer:
 
 
 def lower(
-    stars: Stars,
+    stars: TableStars,
     outputs: Sequence[list[Bump]],
     orientation: Orientation,
     share: NDArray[np.object_],
@@ -240,21 +242,21 @@ def lower(
     The orientation is that of all bumps, one output's after the other's.
     """
     bumps = [bump for own in outputs for bump in own]
-    return _Lowering(stars, bumps, orientation, make_tiles(stars, bumps, tiles)).network(outputs, share, base)
+    return _ClampedLayers(stars, bumps, orientation, make_tiles(stars, bumps, tiles)).network(outputs, share, base)
 
 
-class _Lowering:
+class _ClampedLayers:
     """The layers of the network, from the inputs up."""
 
-    def __init__(self, stars: Stars, bumps: list[Bump], orientation: Orientation, tiles: Tiles) -> None:
+    def __init__(self, stars: TableStars, bumps: list[Bump], orientation: Orientation, tiles: ClampTiles) -> None:
         self.stars, self.bumps, self.orientation, self.tiles = stars, bumps, orientation, tiles
         self.forms = {
             h: [to_flint(Fraction(int(v)) / stars.table.scale[h]) for v in stars.table.lines[h]] for h in tiles.line
         }
         self.knots = [[to_flint(x) for x in own] for own in tiles.knots]
-        self.clip = _Layer(self._clipped)
-        self.hinge = _Layer(self._hinge)
-        self.half = _Layer(self._half)
+        self.clip = _NamedLayer(self._clipped)
+        self.hinge = _NamedLayer(self._hinge)
+        self.half = _NamedLayer(self._half)
 
     def network(self, outputs: Sequence[list[Bump]], share: NDArray[np.object_], base: NDArray[np.object_]) -> Network:
         last: list[Row] = []
@@ -322,7 +324,7 @@ class _Lowering:
         return row, affine[2] + affine[0] * self.knots[0][i] + affine[1] * self.knots[1][j]
 
 
-def _boxes(stars: Stars, bumps: list[Bump]) -> NDArray[np.int64]:
+def _boxes(stars: TableStars, bumps: list[Bump]) -> NDArray[np.int64]:
     """Boxes around the stars, in ranks of coordinates, which are exact."""
     places = stars.table.places
     ranks = []
@@ -345,22 +347,7 @@ _UNIT = 2.0**-24  # of float32
 _TARGET = 1e-5 / 3  # relative error in float32 that is aimed at; predictions are right up to a factor of 3
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Clamped:
-    """The network, and what it was made of."""
-
-    network: Network
-    triangles: int
-    """Of the table, after pieces were cut into triangles that meet face to face."""
-    clusters: int
-    """Bumps; those on an edge of the domain have one half, the others two."""
-    tiles: int
-    """Along each coordinate; 1: there is no layer of tiles."""
-    magnitude: float
-    """See `Plan`."""
-
-
-def clamped(analysis: Analysis, *, tiles: int | None = None, target: float = _TARGET) -> Clamped:
+def clamped(analysis: Analysis, *, tiles: int | None = None, target: float = _TARGET) -> Plan:
     """A network with three or four hidden layers that equals a function of two inputs on its bounded convex domain.
 
     Pieces that are not triangles, or do not meet face to face, are cut until they are. `tiles` says into how many parts
@@ -370,28 +357,22 @@ def clamped(analysis: Analysis, *, tiles: int | None = None, target: float = _TA
     >>> from cpwl.function import CPWL
     >>> p = CPWL.from_grid([range(4), range(4)], [[0, 0, 0, 0], [0, 3, 1, 0], [0, 2, 5, 0], [0, 0, 0, 0]])
     >>> made = clamped(Analysis(p))
-    >>> made.triangles, made.clusters, made.network.sizes.neurons
-    (18, 2, 16)
-    >>> float(made.network([[1.5, 1.5]])[0, 0]), float(p([[1.5, 1.5]])[0, 0])
-    (4.0, 4.0)
+    >>> made.sizes.neurons, float(made.build()([[1.5, 1.5]])[0, 0]), float(p([[1.5, 1.5]])[0, 0])
+    (16, 4.0, 4.0)
     """
-    if tiles is not None and tiles < 1:
-        raise InputError(f"`tiles` must be at least 1, not {tiles}", tiles=tiles)
     p, cloud = analysis.function, analysis.sample
     if p.dim != 2:
         raise ConstructionError(f"clamped gates are for functions of 2 inputs, and this one has {p.dim}", dim=p.dim)
     table = analysis.exact.table
-    stars, count = Stars(table), len(table.triangles)
-    best: Clamped | None = None
-    for middle, tries in [(False, [tiles])] if tiles else _tries(count):
+    stars = TableStars(table)
+    best: Plan | None = None
+    for middle, tries in [(False, [tiles])] if tiles else _tries(len(table.triangles)):
         outputs, share, base = _sums(stars, middle)
-        clusters = sum(map(len, outputs))
-        if clusters == 0:
-            return Clamped(Network([([[0, 0]] * p.outputs, base)]), count, 0, 1, float(np.abs(to_float(base)).max()))
+        if not any(outputs):
+            return Plan.of("clamped", Network([([[0, 0]] * p.outputs, base)]), cloud.points)
         orientation = orient(stars, [bump for own in outputs for bump in own])
         for number in tries:
-            network = lower(stars, outputs, orientation, share, base, number)
-            made = Clamped(network, count, clusters, number, noise(network.layers, cloud.points))
+            made = Plan.of("clamped", lower(stars, outputs, orientation, share, base, number), cloud.points)
             best = made if best is None or made.magnitude < best.magnitude else best
             if made.magnitude * _UNIT <= target * cloud.range:
                 return made
@@ -408,7 +389,7 @@ def _tries(triangles: int) -> list[tuple[bool, list[int]]]:
     return [(False, parts[:3]), (True, parts[1:])]
 
 
-def _sums(stars: Stars, middle: bool) -> tuple[list[list[Bump]], NDArray[np.object_], NDArray[np.object_]]:
+def _sums(stars: TableStars, middle: bool) -> tuple[list[list[Bump]], NDArray[np.object_], NDArray[np.object_]]:
     """Lists of bumps, and every output as a constant plus a sum of factors times these lists.
 
     A list is for the part of an output above a base value, or below it. Outputs that depend on others are sums of them.
@@ -441,7 +422,7 @@ def base_value(values: NDArray[np.object_], middle: bool) -> Fraction:
     return Fraction(order[len(order) // 2] if middle else order[0])
 
 
-def _bumps(stars: Stars, heights: NDArray[np.object_]) -> list[Bump]:
+def _bumps(stars: TableStars, heights: NDArray[np.object_]) -> list[Bump]:
     """Bumps whose sum is the function of the table with these heights, at least 0, at the corners."""
     r = to_float(heights)
     exact = [to_flint(v) for v in heights]
@@ -479,7 +460,7 @@ def plan(analysis: Analysis) -> Plan:
     """The plan of `clamped`, with the tiles that the precision asked for needs; the network is made on the way."""
     options, unit = analysis.options, PRECISIONS[analysis.options.precision][0]
     target = options.max_error / SAFETY * PRECISIONS["float32"][0] / unit if unit else math.inf
-    return Plan.of("clamped", clamped(analysis, target=target).network, analysis.sample.points)
+    return clamped(analysis, target=target)
 
 
 def least(analysis: Analysis) -> Least | None:

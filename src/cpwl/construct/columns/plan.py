@@ -49,7 +49,7 @@ Expression = dict[tuple[str, int], int]
 
 
 @dataclass(frozen=True, slots=True)
-class Neuron:
+class ColumnNeuron:
     """A neuron: coefficients of what it reads, and how often `K` is added.
 
     In the first layer it reads ``("A", c)`` and ``("B", c)``, later ``("", i)``: neuron `i` of the layer below.
@@ -76,7 +76,7 @@ def contenders(foot: Sequence[int], steps: Sequence[int]) -> tuple[tuple[int, ..
 
 
 @lru_cache(maxsize=1024)
-def column_layers(largest: tuple[int, ...], least: tuple[int, ...]) -> tuple[tuple[Neuron, ...], ...]:
+def column_layers(largest: tuple[int, ...], least: tuple[int, ...]) -> tuple[tuple[ColumnNeuron, ...], ...]:
     """The layers of a column; the last has one neuron, which is the column's value.
 
     >>> [len(layer) for layer in column_layers((0, 1), (0, 1))], [len(layer) for layer in column_layers((1,), (0,))]
@@ -110,7 +110,7 @@ def column_layers(largest: tuple[int, ...], least: tuple[int, ...]) -> tuple[tup
 
 
 def _round(
-    values: list[Expression], shifts: list[int], rows: list[Neuron]
+    values: list[Expression], shifts: list[int], rows: list[ColumnNeuron]
 ) -> tuple[list[Expression], list[int], int | None]:
     """One round on ``a_2, a_3, ..``: appends its neurons; the new values, how often `K` is in them, and who beat 1."""
     if not values:
@@ -145,8 +145,8 @@ def _plus(a: Expression, b: Expression, factor: int) -> Expression:
     return {key: value for key, value in total.items() if value}
 
 
-def _row(expression: Expression, clamp: int = 0) -> Neuron:
-    return Neuron(tuple((kind, number, factor) for (kind, number), factor in expression.items()), clamp)
+def _row(expression: Expression, clamp: int = 0) -> ColumnNeuron:
+    return ColumnNeuron(tuple((kind, number, factor) for (kind, number), factor in expression.items()), clamp)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -156,7 +156,7 @@ class _Column:
     output: int
     foot: tuple[int, ...]
     height: NDArray[np.object_]
-    layers: tuple[tuple[Neuron, ...], ...]
+    layers: tuple[tuple[ColumnNeuron, ...], ...]
 
 
 def best_axis(steps: tuple[int, ...]) -> int:
@@ -291,7 +291,7 @@ def _first_layer(columns: list[_Column], steps: tuple[int, ...]) -> list[Row]:
 
 
 def _read(
-    row: Neuron, column: _Column, steps: tuple[int, ...], c: int, middle: int
+    row: ColumnNeuron, column: _Column, steps: tuple[int, ...], c: int, middle: int
 ) -> tuple[NDArray[np.object_], Fraction]:
     """What a neuron reads along ``w_c``, a sum of ``S(w_c + k)``: slopes between whole numbers, value in the middle."""
     low, top = _low(c, steps), steps[-1]

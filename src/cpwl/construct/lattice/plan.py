@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from cpwl.construct.analysis import Analysis
 from cpwl.construct.blocks.common import max_of_mins, outputs_together
 from cpwl.construct.blocks.schedule import Affine, Interval, Lowering, lower_values
-from cpwl.construct.lattice.separate import Formula, arrange, contenders, max_min_rows, total_cost
+from cpwl.construct.lattice.separate import LatticeFormula, arrange, contenders, first_formula, max_min_rows, total_cost
 from cpwl.construct.lattice.sides import Sides, find_sides
 from cpwl.construct.plan import Least, Plan
 from cpwl.construct.select import Candidate, measured_error, select
@@ -38,7 +38,7 @@ class SharedLattice:
     """The network for all outputs, the expression of each in its components, and what it took."""
 
     network: Network
-    formulas: tuple[Formula, ...]
+    formulas: tuple[LatticeFormula, ...]
     sides: tuple[Sides, ...]
 
     @property
@@ -68,9 +68,8 @@ def shared_lattice(analysis: Analysis, orders: Sequence[Order] | None = None) ->
     >>> str(made.formulas[0]), made.network
     ('max(0, min(1, 2))', Network(1 -> 1 -> 1 -> 1))
     """
-    p, small = analysis.function, analysis.essential.function
-    orders = analysis.orders if orders is None else orders
-    sides = tuple(find_sides(small, j, order, analysis.options.progress) for j, order in enumerate(orders))
+    p = analysis.function
+    sides = _sides(analysis, analysis.orders if orders is None else orders)
     found = [contenders(own.above, own.below, p.dim) for own in sides]
     components = [meant_components(p, j) for j in range(p.outputs)]
     laws = [[Affine(tuple(row)) for row in rows] for rows in components]
@@ -82,18 +81,35 @@ def shared_lattice(analysis: Analysis, orders: Sequence[Order] | None = None) ->
     return SharedLattice(lowering.network(), formulas, sides)
 
 
-def _as_good(formulas: Sequence[Formula], inputs: int, layers: int) -> list[Formula]:
+def _sides(analysis: Analysis, orders: Sequence[Order]) -> tuple[Sides, ...]:
+    small = analysis.essential.function
+    return tuple(find_sides(small, j, order, analysis.options.progress) for j, order in enumerate(orders))
+
+
+def start(analysis: Analysis) -> int:
+    """The neurons of the first formulas, where no two share any: from there the search for smaller ones starts.
+
+    >>> p = CPWL.from_grid([range(4)] * 2, [[0, 3, 1, 2], [5, 0, 4, 1], [2, 6, 0, 3], [1, 0, 5, 0]])
+    >>> start(Analysis(p)), plan(Analysis(p)).sizes.neurons
+    (33, 31)
+    """
+    source = analysis.simplest
+    found = [first_formula(own.above, own.below) for own in _sides(source, source.orders)]
+    return sum(formula.cost for formula in found) + analysis.function.dim * max(formula.depth for formula in found)
+
+
+def _as_good(formulas: Sequence[LatticeFormula], inputs: int, layers: int) -> list[LatticeFormula]:
     """The first formula, and those that cost no more in a network with that many layers."""
     most = total_cost(formulas[0], inputs, layers)
     return [f for f in formulas if f is formulas[0] or total_cost(f, inputs, layers) <= most]
 
 
 def _smallest(
-    found: Sequence[Sequence[Formula]],
+    found: Sequence[Sequence[LatticeFormula]],
     laws: Sequence[Sequence[Affine]],
     inputs: int,
     box: Sequence[Interval] | None,
-) -> tuple[Lowering, tuple[Formula, ...]]:
+) -> tuple[Lowering, tuple[LatticeFormula, ...]]:
     """A small lowering of one formula an output: the first ones, then for each output in its turn the others."""
     chosen = [formulas[0] for formulas in found]
     best: Lowering | None = None
@@ -108,7 +124,7 @@ def _smallest(
 
 
 def _arranged(
-    formulas: Sequence[Formula],
+    formulas: Sequence[LatticeFormula],
     laws: Sequence[Sequence[Affine]],
     inputs: int,
     box: Sequence[Interval] | None,

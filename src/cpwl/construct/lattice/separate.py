@@ -35,7 +35,7 @@ _SMALL = 100  # leaves of a part that is built again
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Formula:
+class LatticeFormula:
     """A component, or a maximum or minimum of several formulas of another kind.
 
     `rows` are the bits of the rows on which it is true, `columns` those of the columns on which it is false; `leaves`
@@ -43,7 +43,7 @@ class Formula:
     """
 
     kind: Kind | None
-    parts: tuple[Formula, ...]
+    parts: tuple[LatticeFormula, ...]
     component: int
     rows: int
     columns: int
@@ -59,7 +59,7 @@ class Formula:
     def __str__(self) -> str:
         """As it is written.
 
-        >>> str(separate(np.array([[1, 0, 1], [0, 1, 1]], bool), np.array([[1, 1, 0], [1, 0, 1]], bool), 1))
+        >>> str(contenders(np.array([[1, 0, 1], [0, 1, 1]], bool), np.array([[1, 1, 0], [1, 0, 1]], bool), 1)[0])
         'max(0, min(1, 2))'
         """
         if self.kind is None:
@@ -67,19 +67,12 @@ class Formula:
         return f"{self.kind}({', '.join(map(str, self.parts))})"
 
 
-def separate(above: NDArray[np.bool_], below: NDArray[np.bool_], inputs: int, *, work: int | None = None) -> Formula:
-    """A formula that is true on all rows of `above` and false off all rows of `below`; a layer costs `inputs` neurons.
-
-    Every row of `above` must have a component in common with every row of `below`.
-    """
-    return contenders(above, below, inputs, work=work)[0]
-
-
 def contenders(
     above: NDArray[np.bool_], below: NDArray[np.bool_], inputs: int, *, work: int | None = None
-) -> list[Formula]:
-    """Formulas as `separate` finds them, the best one first, then the others.
+) -> list[LatticeFormula]:
+    """Formulas that are true on all rows of `above` and false off all rows of `below`, the best first.
 
+    Every row of `above` must have a component in common with every row of `below`; a layer costs `inputs` neurons.
     Formulas that are as good may need different numbers of neurons all the same: which components are joined decides
     which differences of them are shared. A deeper one costs no more where another output has as many layers.
     """
@@ -101,6 +94,11 @@ def contenders(
         every.append(game.improve(formula, start + work * k // (4 * _FURTHER)))
     best = min(every, key=lambda formula: total_cost(formula, inputs, 0))
     return [best, *{str(f): f for f in every if f is not best}.values()]
+
+
+def first_formula(above: NDArray[np.bool_], below: NDArray[np.bool_]) -> LatticeFormula:
+    """The formula with which the search of `contenders` starts."""
+    return _Game(above, below, Random(0)).solve()
 
 
 def max_min_rows(above: NDArray[np.bool_], below: NDArray[np.bool_]) -> list[NDArray[np.int64]]:
@@ -129,11 +127,11 @@ def max_min_rows(above: NDArray[np.bool_], below: NDArray[np.bool_]) -> list[NDA
     return [np.array(sorted(leaf.component for leaf in part.parts or (part,))) for part in kept]
 
 
-def _joined(kind: Kind, parts: list[Formula]) -> Formula:
+def _joined(kind: Kind, parts: list[LatticeFormula]) -> LatticeFormula:
     return _combine(kind, parts) if len(parts) > 1 else parts[0]
 
 
-def total_cost(formula: Formula, inputs: int, layers: int) -> int:
+def total_cost(formula: LatticeFormula, inputs: int, layers: int) -> int:
     """Neurons of a formula in a network with at least that many layers, each of which carries the inputs."""
     return formula.cost + inputs * max(formula.depth, layers)
 
@@ -145,16 +143,16 @@ class _Game:
         self.random, self.spread = random, 0.0
         self.rows, self.columns = (1 << len(above)) - 1, (1 << len(below)) - 1
         bits = [[_bits(column) for column in table.T] for table in (above, below)]
-        self.leaf = [Formula(None, (), m, r, c, 1, 0, 0) for m, (r, c) in enumerate(zip(*bits, strict=True))]
+        self.leaf = [LatticeFormula(None, (), m, r, c, 1, 0, 0) for m, (r, c) in enumerate(zip(*bits, strict=True))]
         self.looks = 0
 
-    def solve(self) -> Formula:
+    def solve(self) -> LatticeFormula:
         """A formula for all rows and columns."""
         return self.tighten(self._solve(self.rows, self.columns, self.leaf), self.rows, self.columns)
 
-    def _solve(self, rows: int, columns: int, leaves: Sequence[Formula]) -> Formula:
+    def _solve(self, rows: int, columns: int, leaves: Sequence[LatticeFormula]) -> LatticeFormula:
         """Steps ``min(f, .)`` with `f` in all rows, or ``max(f, .)`` with `f` in all columns, then a join of two."""
-        steps: list[tuple[Kind, Formula]] = []
+        steps: list[tuple[Kind, LatticeFormula]] = []
         while True:
             leaves, scored, whole = self._look(rows, columns, leaves)
             if whole is not None or not scored:
@@ -171,10 +169,10 @@ class _Game:
         return core
 
     def _look(
-        self, rows: int, columns: int, leaves: Sequence[Formula]
-    ) -> tuple[list[Formula], list[tuple[float, int, Kind]], Formula | None]:
+        self, rows: int, columns: int, leaves: Sequence[LatticeFormula]
+    ) -> tuple[list[LatticeFormula], list[tuple[float, int, Kind]], LatticeFormula | None]:
         """The components of some rows and columns, those in all rows or in all columns, and one that is in both."""
-        kept: list[Formula] = []
+        kept: list[LatticeFormula] = []
         scored: list[tuple[float, int, Kind]] = []
         whole = None
         height, width = rows.bit_count(), columns.bit_count()
@@ -191,7 +189,7 @@ class _Game:
         self.looks += len(kept)
         return kept, scored, whole
 
-    def _join(self, rows: int, columns: int, leaves: Sequence[Formula]) -> Formula:
+    def _join(self, rows: int, columns: int, leaves: Sequence[LatticeFormula]) -> LatticeFormula:
         """The largest rectangle of one component, what is left of its longer side, and the rest."""
         height, width = rows.bit_count(), columns.bit_count()
         scored: list[tuple[float, int, Kind]] = []
@@ -215,7 +213,7 @@ class _Game:
             return best
         return self.random.choice([s for s in scored if s[0] >= best[0] * (1 - self.spread)])
 
-    def tighten(self, formula: Formula, rows: int, columns: int) -> Formula:
+    def tighten(self, formula: LatticeFormula, rows: int, columns: int) -> LatticeFormula:
         """Without parts that are not needed for these rows and columns."""
         if formula.kind is None:
             return formula
@@ -228,12 +226,12 @@ class _Game:
             parts[k] = self.tighten(parts[k], *self._need(formula.kind, parts, k, rows, columns))
         return _joined(formula.kind, parts)
 
-    def _need(self, kind: Kind, parts: list[Formula], k: int, rows: int, columns: int) -> tuple[int, int]:
+    def _need(self, kind: Kind, parts: list[LatticeFormula], k: int, rows: int, columns: int) -> tuple[int, int]:
         """What part `k` is needed for: rows (of a maximum) or columns (of a minimum) that no other part has."""
         need = _needed(kind, parts[:k] + parts[k + 1 :], rows, columns)
         return (need, columns) if kind == "max" else (rows, need)
 
-    def improve(self, formula: Formula, limit: int) -> Formula:
+    def improve(self, formula: LatticeFormula, limit: int) -> LatticeFormula:
         """The formula with small parts built again, at random, until so many components have been looked at."""
         self.spread = 0.3
         idle = 0
@@ -243,7 +241,7 @@ class _Game:
             idle = 0 if (formula.cost, formula.depth) < before else idle + 1
         return self.tighten(formula, self.rows, self.columns)
 
-    def _build_again(self, formula: Formula, rows: int, columns: int) -> Formula:
+    def _build_again(self, formula: LatticeFormula, rows: int, columns: int) -> LatticeFormula:
         """The formula with one part, or itself, built again; the same if that is no better."""
         inner = [k for k, part in enumerate(formula.parts) if part.leaves > 2]
         if inner and (formula.leaves > _SMALL or self.random.random() < 0.7):
@@ -260,14 +258,14 @@ class _Game:
         return other if (other.cost, other.depth) <= (formula.cost, formula.depth) else formula
 
 
-def _needed(kind: Kind, parts: Sequence[Formula], rows: int, columns: int) -> int:
+def _needed(kind: Kind, parts: Sequence[LatticeFormula], rows: int, columns: int) -> int:
     """The rows on which no part of a maximum is true, or the columns on which no part of a minimum is false."""
     if kind == "max":
         return rows & ~reduce(or_, (f.rows for f in parts), 0)
     return columns & ~reduce(or_, (f.columns for f in parts), 0)
 
 
-def _combine(kind: Kind, parts: Sequence[Formula]) -> Formula:
+def _combine(kind: Kind, parts: Sequence[LatticeFormula]) -> LatticeFormula:
     """The maximum or minimum, parts of the same kind taken apart."""
     flat = tuple(g for f in parts for g in (f.parts if f.kind == kind else (f,)))
     some, every = (or_, and_) if kind == "max" else (and_, or_)
@@ -276,7 +274,7 @@ def _combine(kind: Kind, parts: Sequence[Formula]) -> Formula:
     joins = max(inner - 1, 0) + sum(f.joins for f in flat)
     # Parts done after `d` layers are joined in `t` iff all ``2^d`` together are at most ``2^t``.
     fewest = (sum(1 << f.depth for f in flat) - 1).bit_length()
-    return Formula(kind, flat, -1, rows, columns, sum(f.leaves for f in flat), joins, fewest)
+    return LatticeFormula(kind, flat, -1, rows, columns, sum(f.leaves for f in flat), joins, fewest)
 
 
 def _bits(column: NDArray[np.bool_]) -> int:
@@ -292,10 +290,10 @@ def _bits(column: NDArray[np.bool_]) -> int:
 # with as few joins of two values that are not affine as it takes.
 
 
-def arrange(formula: Formula, laws: Sequence[Affine], layers: int) -> Value:
+def arrange(formula: LatticeFormula, laws: Sequence[Affine], layers: int) -> Value:
     """The formula as a value that is done after at most that number of layers, or as few as it takes if that is more.
 
-    >>> formula = separate(np.eye(4, dtype=bool), np.ones((1, 4), dtype=bool), 1)
+    >>> formula = first_formula(np.eye(4, dtype=bool), np.ones((1, 4), dtype=bool))
     >>> x = [Affine((m, 0)) for m in range(4)]
     >>> depth(arrange(formula, x, 3)), depth(arrange(formula, x, 2))
     (3, 2)
@@ -313,7 +311,7 @@ def depth(value: Value) -> int:
     return max((depth(term) for _, term in value.terms), default=0) if isinstance(value, Sum) else 0
 
 
-def _join(kind: Kind, parts: list[Formula], need: list[int], laws: Sequence[Affine], layers: int) -> Value:
+def _join(kind: Kind, parts: list[LatticeFormula], need: list[int], laws: Sequence[Affine], layers: int) -> Value:
     """The parts, deepest first, joined within the layers: a component last while the others can be done before."""
     if len(parts) == 1:
         return arrange(parts[0], laws, layers)

@@ -28,7 +28,7 @@ from cpwl.function.algebra.arithmetic import pieces_of
 from cpwl.function.answers import point_text
 from cpwl.function.order import Order, PieceOrder, value_tolerance
 from cpwl.geometry.generators import generators
-from cpwl.geometry.polyhedra import Polyhedron, ranges
+from cpwl.geometry.polyhedra import Polyhedron, fact, ranges
 from cpwl.geometry.probe import Probe
 from cpwl.progress import Progress
 
@@ -182,19 +182,20 @@ class Held:
         return order.above_on(self.probe, self.body, self.own, known)
 
 
-Table = NDArray[np.bool_]
+Members = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sides:
     """Rows ``above`` and ``below`` of components, every two with one in common; no row contains another of its kind."""
 
-    above: Table
-    below: Table
+    above: Members
+    below: Members
     splits: int
     solves: int
 
 
+@fact
 def find_sides(p: CPWL, output: int, order: Order, progress: Progress | None = None) -> Sides:
     """The two tables for one output, with pieces cut where they have to be.
 
@@ -204,7 +205,7 @@ def find_sides(p: CPWL, output: int, order: Order, progress: Progress | None = N
     >>> sides.above.astype(int).tolist(), sides.below.astype(int).tolist()
     ([[1, 0, 1], [0, 1, 1]], [[1, 1, 0], [1, 0, 1]])
     """
-    work = _Cutting(p, output, order)
+    work = _Separation(p, output, order)
     while (pair := work.next_pair()) is not None:
         work.cut(*pair)
         if progress is not None:
@@ -212,7 +213,7 @@ def find_sides(p: CPWL, output: int, order: Order, progress: Progress | None = N
     return Sides(_smallest(work.members[0]), _smallest(work.members[1]), work.splits, work.probe.solves)
 
 
-def _smallest(rows: Table) -> Table:
+def _smallest(rows: Members) -> Members:
     """The rows that contain no other, each once, in order of first appearance."""
     rows = rows[np.sort(np.unique(rows, axis=0, return_index=True)[1])]
     common = rows.astype(np.float32) @ rows.T.astype(np.float32)
@@ -220,7 +221,7 @@ def _smallest(rows: Table) -> Table:
     return np.asarray(rows[~inside.any(axis=1)])
 
 
-class _Cutting:
+class _Separation:
     """The parts above (side 0) and below (side 1), their components, and which have none in common."""
 
     def __init__(self, p: CPWL, output: int, order: Order) -> None:
@@ -321,11 +322,11 @@ class _Cutting:
         self.apart = apart if side == 0 else apart.T
         self.splits += 1
 
-    def _apart_from(self, side: int, row: Table) -> Table:
+    def _apart_from(self, side: int, row: Members) -> Members:
         """Which parts of the other side have no component in common with a row of this one."""
         return ~np.asarray((self.members[1 - side] & row).any(axis=1))
 
-    def _at_least(self, side: int, k: int, x: NDArray[Any]) -> Table:
+    def _at_least(self, side: int, k: int, x: NDArray[Any]) -> Members:
         """Which components are, at the point, on that side of the part's own."""
         laws, view = laws_less_own(self.orders[side], self.parts[side][k].own)
         if view is not None and not any(isinstance(v, Fraction) for v in x):

@@ -116,7 +116,7 @@ def _exact_order(bends: PlanarBends, steps: list[int]) -> list[int]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sweep:
+class StripSweep:
     """All that a sweep in one frame meets; lists run over outputs."""
 
     frame: Frame
@@ -183,7 +183,7 @@ def _short(a: int, b: int) -> tuple[int, int]:
     return a, b
 
 
-def sweep(bends: PlanarBends, frame: Frame, bars: list[Bars], signs: list[Ints] | None = None) -> Sweep:
+def sweep(bends: PlanarBends, frame: Frame, bars: list[Bars], signs: list[Ints] | None = None) -> StripSweep:
     """The events of a sweep in this frame; `signs` of the steps of each output, if they are known."""
     rows, d = frame.rows(bends.lines)
     rising = np.where(rows[:, 1] > 0, 1, -1)
@@ -217,7 +217,7 @@ def sweep(bends: PlanarBends, frame: Frame, bars: list[Bars], signs: list[Ints] 
     turned_signs = [steps[o][number] * right[line] for o, (_, line, number) in enumerate(kinks)]
     at = place[: len(xi)]
     fixed = (frame, rows, divisor, view, right, corners, event, at, width)
-    return Sweep(*fixed, bars, span, enters, leaves, kinks, turned_signs, bends.step)
+    return StripSweep(*fixed, bars, span, enters, leaves, kinks, turned_signs, bends.step)
 
 
 def _from(rows: Objects, x: int, y: int, w: int) -> Floats:
@@ -289,7 +289,7 @@ _CARRIED, _SWITCHED = 2, 8  # what one system and what two need beside their slo
 class Cuts:
     """Bases of strips and the cuts between them, as gaps, with the number of neurons they lead to."""
 
-    sweep: Sweep
+    sweep: StripSweep
     cap: int
     """The most kinks of one gate; larger ones are split."""
     gaps: tuple[int, ...]
@@ -355,7 +355,7 @@ def fixed_neurons(slabs: int, outputs: int) -> int:
     return _SHARED + beside + (_SLAB * slabs + _OFF if slabs else 0)
 
 
-def tally(sweep: Sweep, cap: int) -> Tally:
+def tally(sweep: StripSweep, cap: int) -> Tally:
     """The running counts of a sweep, with gates of at most `cap` kinks."""
     gaps, m = len(sweep.event) + 1, len(sweep.bars)
     crossing, entered, left = (np.zeros((gaps + 1, m, 2), dtype=np.int64) for _ in range(3))
@@ -389,7 +389,7 @@ def _inside(gaps: int) -> NDArray[np.bool_]:
     return inside
 
 
-def _inner(sweep: Sweep, output: int) -> tuple[Ints, Ints]:
+def _inner(sweep: StripSweep, output: int) -> tuple[Ints, Ints]:
     """For each point of `V*` the inner kinks that fall and those that rise, along its sorted slopes."""
     vertex, _, _ = sweep.kinks[output]
     inner = np.zeros(len(vertex), dtype=bool)
@@ -403,7 +403,7 @@ def _inner(sweep: Sweep, output: int) -> tuple[Ints, Ints]:
     )
 
 
-def choose_cuts(sweeps: list[Sweep], count: int | None = None) -> Cuts:
+def choose_cuts(sweeps: list[StripSweep], count: int | None = None) -> Cuts:
     """The best cuts found among all directions, caps and numbers of strips, or with `count` strips if that is given."""
     starts: list[tuple[int, int, Tally, Ints, Ints]] = []
     best: tuple[int, int, int, Ints, Ints, bool] | None = None

@@ -35,7 +35,7 @@ from cpwl.construct.strips.cuts import (
 from cpwl.construct.strips.slots import Geometry, System, fill_slots, find_bases, place_slabs
 from cpwl.errors import ConstructionError
 from cpwl.exact.integers import sign as sign_of
-from cpwl.exact.rational import to_flint
+from cpwl.exact.rational import from_flint_array, to_flint, to_float
 from cpwl.function import CPWL
 from cpwl.function.bends.planar import PlanarBends
 from cpwl.network import Network
@@ -244,7 +244,8 @@ class _Bounds:
         self.y = np.array(spans)
         at = np.arange(len(breaks) - 1)
         self.strip = np.column_stack([at // 2, (at + 1) // 2])  # at the left and the right end of a box
-        self.hinges, self.gates, self.law = to_floats(system.hinges), to_floats(system.gates), to_floats(system.law)
+        tables = (system.hinges, system.gates, system.law)
+        self.hinges, self.gates, self.law = (to_float(from_flint_array(table)) for table in tables)
         self.signs, self.wiring = system.signs, system.wiring
         start = np.cumsum([0, *(1 + size for _, size in system.wiring)])
         self.outer, self.group = start[:-1], np.repeat(np.arange(len(system.wiring)), np.diff(start))
@@ -294,12 +295,6 @@ class _Bounds:
                     need = np.maximum(slab.steep * rise + way * self.inside * slope + doubt, 0.0)
                     most = np.maximum(most, np.bincount(self.group, need, len(most)) * width / 2)
         return [to_flint(rounded_up(_MARGIN * float(v))) if v > 0 else _ZERO for v in most]
-
-
-def to_floats(table: Objects) -> Floats:
-    """Rationals as floats, each correctly rounded."""
-    flat = [int(v.p) / int(v.q) for v in table.ravel()]
-    return np.array(flat, dtype=np.float64).reshape(table.shape)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

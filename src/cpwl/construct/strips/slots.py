@@ -24,7 +24,7 @@ import numpy as np
 from flint import fmpq
 
 from cpwl.construct.blocks.common import Rational
-from cpwl.construct.strips.cuts import Cuts, Floats, Ints, Objects, Sweep
+from cpwl.construct.strips.cuts import Cuts, Floats, Ints, Objects, StripSweep
 from cpwl.errors import ConstructionError, LimitError
 from cpwl.function import CPWL
 from cpwl.function.evaluate import find_pieces
@@ -58,13 +58,13 @@ class System:
 
 
 @dataclass(frozen=True, slots=True)
-class _Hinge:
+class _HingeForm:
     sign: int
     form: Affine
 
 
 @dataclass(frozen=True, slots=True)
-class _Gate:
+class _GateForm:
     sign: int
     outer: Affine
     inner: tuple[Affine, ...]
@@ -112,7 +112,7 @@ def _holds(rows: Objects, x: tuple[Fraction, Fraction]) -> bool:
     return all(a * x[0] + b * x[1] <= c for a, b, c in rows)
 
 
-def _level(sweep: Sweep, q: int, xi: float) -> Fraction:
+def _level(sweep: StripSweep, q: int, xi: float) -> Fraction:
     """A height in the domain at `xi`, in a wide space between bars near the middle."""
     low, high = section(sweep.corners, xi, xi)
     heights = [np.array([low, high])]
@@ -148,7 +148,7 @@ def fill_slots(p: CPWL, cuts: Cuts, bases: dict[int, Base], output: int) -> list
     """
     sweep = cuts.sweep
     ends = [0, *cuts.gaps, len(sweep.event)]
-    stars = _Stars(sweep, output)
+    stars = _StarGates(sweep, output)
     systems = []
     for first in range(min(2, len(cuts.bases))):
         own = range(first, len(cuts.bases), 2)
@@ -178,20 +178,20 @@ def _table(columns: list[list[Affine]], strips: int) -> Objects:
     return table
 
 
-def _law(p: CPWL, sweep: Sweep, piece: int, output: int) -> Affine:
+def _law(p: CPWL, sweep: StripSweep, piece: int, output: int) -> Affine:
     row = p.laws.integer()[piece, output]
     form, d = sweep.frame.rows(row[None, :3])
     a, b, c = (fmpq(int(v), int(row[3]) * d) for v in form[0])
     return a, b, c
 
 
-def _scaled(sweep: Sweep, line: int, factor: Fraction) -> Affine:
+def _scaled(sweep: StripSweep, line: int, factor: Fraction) -> Affine:
     below = int(sweep.divisor[line]) * factor.denominator
     a, b, c = (fmpq(int(v) * factor.numerator, below) for v in sweep.rows[line])
     return a, b, c
 
 
-def _hinges(sweep: Sweep, output: int, base: Base, begin: int, end: int, q: int) -> list[_Hinge]:
+def _hinges(sweep: StripSweep, output: int, base: Base, begin: int, end: int, q: int) -> list[_HingeForm]:
     """The hinges of a strip, from below upwards where they are at its base."""
     bars, (first, last) = sweep.bars[output], sweep.span[output]
     chosen = (first < q) & (q <= last)
@@ -206,7 +206,7 @@ def _hinges(sweep: Sweep, output: int, base: Base, begin: int, end: int, q: int)
         a, b, c = sweep.rows[line]
         below = a * base.xi + b * base.eta + c < 0  # the base point is below the line
         sign = 1 if jump > 0 else -1
-        found.append(_Hinge(sign, _scaled(sweep, line, abs(jump) if below else -abs(jump))))
+        found.append(_HingeForm(sign, _scaled(sweep, line, abs(jump) if below else -abs(jump))))
     return found
 
 
@@ -218,24 +218,24 @@ class _Kink:
     form: Affine
 
 
-class _Stars:
+class _StarGates:
     """The gates of the points of `V*`, for one output."""
 
-    def __init__(self, sweep: Sweep, output: int) -> None:
+    def __init__(self, sweep: StripSweep, output: int) -> None:
         self.sweep, self.output = sweep, output
         vertex, self.line, self.number = sweep.kinks[output]
         self.start = np.searchsorted(vertex, np.arange(len(sweep.vertex) + 1))
         self.order = np.argsort(sweep.vertex, kind="stable")
         self.sorted = sweep.vertex[self.order]
 
-    def gates(self, begin: int, end: int, q: int, cap: int) -> list[_Gate]:
+    def gates(self, begin: int, end: int, q: int, cap: int) -> list[_GateForm]:
         """Of the points at events ``begin .. end - 1``, swept away from gap `q`."""
         found = []
         for k in range(np.searchsorted(self.sorted, begin), np.searchsorted(self.sorted, end)):
             found += self._star(int(self.order[k]), 1 if self.sorted[k] >= q else -1, cap)
         return found
 
-    def _star(self, v: int, side: int, cap: int) -> list[_Gate]:
+    def _star(self, v: int, side: int, cap: int) -> list[_GateForm]:
         """Both gates of a point, split into such of at most `cap` kinks."""
         own = range(self.start[v], self.start[v + 1])
         # Mirrored, slopes change their sign and so their order.
@@ -248,7 +248,7 @@ class _Stars:
                 first, last = kinks[0], kinks[-1]
                 total = sum((m.rate * (last.slope - m.slope) for m in part), fmpq(0)) / (last.slope - first.slope)
                 a, b, c = (v * total / first.form[1] for v in first.form)
-                found.append(_Gate(sign, (a, b, c), tuple(m.form for m in part)))
+                found.append(_GateForm(sign, (a, b, c), tuple(m.form for m in part)))
         return found
 
     def _kink(self, i: int, side: int) -> tuple[int, Rational, Rational, Affine]:
@@ -260,14 +260,14 @@ class _Stars:
         return sign, -form[0] / form[1] * side, form[1], form
 
 
-def _wired(halves: list[list[_Gate]]) -> tuple[list[list[Affine]], tuple[tuple[int, int], ...]]:
+def _wired(halves: list[list[_GateForm]]) -> tuple[list[list[Affine]], tuple[tuple[int, int], ...]]:
     """The parts of the gates as lists of what they hold in each half strip, and how they are wired."""
     columns: list[list[Affine]] = []
     wiring: list[tuple[int, int]] = []
     for sign in (1, -1):
         ranked = [sorted((g for g in own if g.sign == sign), key=lambda g: -len(g.inner)) for own in halves]
         for k in range(max(map(len, ranked))):
-            held = [own[k] if k < len(own) else _Gate(sign, ZERO, ()) for own in ranked]
+            held = [own[k] if k < len(own) else _GateForm(sign, ZERO, ()) for own in ranked]
             size = max(len(g.inner) for g in held)
             columns.append([g.outer for g in held])
             columns += [[g.inner[i] if i < len(g.inner) else ZERO for g in held] for i in range(size)]
@@ -275,7 +275,7 @@ def _wired(halves: list[list[_Gate]]) -> tuple[list[list[Affine]], tuple[tuple[i
     return columns, tuple(wiring)
 
 
-def _columns(hinges: list[list[_Hinge]]) -> tuple[list[list[Affine]], list[int]]:
+def _columns(hinges: list[list[_HingeForm]]) -> tuple[list[list[Affine]], list[int]]:
     """Slots for hinges, those with a plus first."""
     columns, signs = [], []
     for sign in (1, -1):
@@ -351,7 +351,7 @@ def place_slabs(cuts: Cuts, *, tall: bool = False) -> Geometry:
     return Geometry(tuple(slabs), tuple(turns), tuple(steeps), origin, corner, (_power(room_x), _power(room_y)))
 
 
-def _steep(sweep: Sweep, at: float, begin: float, end: float) -> float:
+def _steep(sweep: StripSweep, at: float, begin: float, end: float) -> float:
     """The steepest of the shortest ways from the section of the domain at one end of an interval to its points."""
     left, right = sweep.corners[:, 0].min(), sweep.corners[:, 0].max()
     if not left <= at <= right:
@@ -364,7 +364,7 @@ def _steep(sweep: Sweep, at: float, begin: float, end: float) -> float:
     return max(ways, default=0.0) * 1.001
 
 
-def _range(sweep: Sweep, begin: Fraction, end: Fraction) -> tuple[Fraction, Fraction]:
+def _range(sweep: StripSweep, begin: Fraction, end: Fraction) -> tuple[Fraction, Fraction]:
     """Short numbers below and above the domain between two abscissae."""
     low, high = section(sweep.corners, float(begin), float(end))
     room = float(np.ptp(sweep.corners[:, 1]))

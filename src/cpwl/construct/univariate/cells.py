@@ -71,7 +71,7 @@ class Classes:
 
 
 @dataclass(frozen=True, slots=True)
-class Cells:
+class LineCells:
     """Slots of each class; cells as ranges of breakpoints; knots inside cells."""
 
     slots: tuple[int, ...]
@@ -89,7 +89,7 @@ class Cells:
         return self.knots + 1 + sum(self.slots)
 
 
-def cells_for(classes: Classes, slots: tuple[int, ...], most: int | None = None) -> Cells | None:
+def cells_for(classes: Classes, slots: tuple[int, ...], most: int | None = None) -> LineCells | None:
     """Cells with few knots for the given slots; None if they are more than `most`.
 
     >>> signs = np.ones((10, 1), dtype=np.int64)
@@ -144,7 +144,7 @@ def _behind(plain: list[int], marked: list[int] | None, room: int, m: int, most:
 
 def _finished(
     slots: tuple[int, ...], starts: list[int], single: tuple[int, int] | None, m: int, classes: Classes
-) -> Cells:
+) -> LineCells:
     """Cells end where the next one begins, less the separator; `single`: its cell and place, or the last two of all."""
     cells = list(zip(starts, [s - 2 for s in starts[1:]] + [m], strict=True))
     if single is None:
@@ -153,12 +153,12 @@ def _finished(
         singles = single
     else:
         singles = (single[1],)
-    return Cells(slots, tuple(cells), singles)
+    return LineCells(slots, tuple(cells), singles)
 
 
-def best_cells(classes: Classes) -> list[Cells]:
+def best_cells(classes: Classes) -> list[LineCells]:
     """The plans with the fewest neurons, and some with one more, best first; none if there are too few breakpoints."""
-    found: dict[tuple[int, ...], Cells | None] = {}
+    found: dict[tuple[int, ...], LineCells | None] = {}
     best = classes.count
 
     def neurons(slots: tuple[int, ...]) -> int:
@@ -237,9 +237,9 @@ class Switching:
     """The sign with which the switching slots begin."""
 
     @property
-    def plan(self) -> Cells:
+    def plan(self) -> LineCells:
         """The cells alone."""
-        return Cells(self.slots, self.cells, self.singles)
+        return LineCells(self.slots, self.cells, self.singles)
 
     @property
     def neurons(self) -> int:
@@ -248,14 +248,14 @@ class Switching:
 
 
 @dataclass(frozen=True, slots=True)
-class _Way:
+class _Prefix:
     """A cell on the way, and the way before it."""
 
     begin: int
     sign: int
     turn: int
     active: bool
-    before: _Way | None
+    before: _Prefix | None
 
 
 def switching_for(classes: Classes, slots: Slots3, most: int | None = None) -> Switching | None:
@@ -270,11 +270,11 @@ def switching_for(classes: Classes, slots: Slots3, most: int | None = None) -> S
     signs = [s for _, s in classes.kinds]
     m = classes.count
     # state: sign where the next cell begins, sign made last -> where it begins, and the way to there
-    states: dict[tuple[int, int], tuple[int, _Way | None]] = dict.fromkeys(product((1, -1), (1, -1)), (0, None))
+    states: dict[tuple[int, int], tuple[int, _Prefix | None]] = dict.fromkeys(product((1, -1), (1, -1)), (0, None))
     step = 0
     while most is None or 2 * step <= most:
-        following: dict[tuple[int, int], tuple[int, _Way | None]] = {}
-        done: list[tuple[int, _Way]] = []
+        following: dict[tuple[int, int], tuple[int, _Prefix | None]] = {}
+        done: list[tuple[int, _Prefix]] = []
         for (sign, last), (begin, way) in states.items():
             for turn, active in product((1, -1), (True, False)):
                 if turn != last and (sign > 0 or not active):
@@ -283,7 +283,7 @@ def switching_for(classes: Classes, slots: Slots3, most: int | None = None) -> S
                 end = classes.overflow(begin, room)
                 if active and not _has(classes, signs, turn, begin, end):
                     continue
-                cell = _Way(begin, sign, turn, active, way)
+                cell = _Prefix(begin, sign, turn, active, way)
                 if end >= m - 2:
                     done.append((max(0, m - end), cell))
                     continue
@@ -308,9 +308,9 @@ def _has(classes: Classes, signs: list[int], turn: int, begin: int, end: int) ->
     return before[end] > before[begin]
 
 
-def _switch_finished(slots: Slots3, last: _Way, rest: int, m: int) -> Switching:
-    ways: list[_Way] = []
-    way: _Way | None = last
+def _switch_finished(slots: Slots3, last: _Prefix, rest: int, m: int) -> Switching:
+    ways: list[_Prefix] = []
+    way: _Prefix | None = last
     while way is not None:
         ways.append(way)
         way = way.before
@@ -354,7 +354,7 @@ rational = np.frompyfunc(fmpq, 2, 1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Slots:
+class LineSlots:
     """For each slot its output; for each slot and cell the sign of its bend, where it is, and whether `Z` turns."""
 
     output: NDArray[np.int64]
@@ -390,18 +390,18 @@ class Bent:
     right: Objects
 
 
-def slots_of(profile: Profile, plan: Cells, kinds: tuple[tuple[int, int], ...]) -> Slots:
+def slots_of(profile: Profile, plan: LineCells, kinds: tuple[tuple[int, int], ...]) -> LineSlots:
     """Slots of one sign each, as many of each class as planned."""
     output = np.repeat([o for o, _ in kinds], plan.slots)
     sigma = np.repeat([s for _, s in kinds], plan.slots)[:, None] * np.ones(len(plan.cells), dtype=np.int64)
     slots = deal(profile, plan, output, sigma, np.ones(sigma.shape, dtype=bool))
     used = (slots.which >= 0).any(axis=1)  # not if all breakpoints of a class are knots
-    return Slots(output[used], sigma[used], slots.which[used], slots.turning[used])
+    return LineSlots(output[used], sigma[used], slots.which[used], slots.turning[used])
 
 
 def deal(
-    profile: Profile, plan: Cells, output: NDArray[np.int64], sigma: NDArray[np.int64], ready: NDArray[np.bool_]
-) -> Slots:
+    profile: Profile, plan: LineCells, output: NDArray[np.int64], sigma: NDArray[np.int64], ready: NDArray[np.bool_]
+) -> LineSlots:
     """Breakpoints of each cell dealt out to the slots of their class that are ready; the others are 0 in that cell.
 
     In a separator `Z` goes from its value where a cell ends to that where the next one begins, and both have the same
@@ -424,10 +424,10 @@ def deal(
         if end < len(places):
             at = which[:, j]
             reached = np.where(at >= 0, (places[end] - places[at]) * sizes[at, output], 0.0)
-    return Slots(output, sigma, which, ready)
+    return LineSlots(output, sigma, which, ready)
 
 
-def knots_of(plan: Cells) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def knots_of(plan: LineCells) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The breakpoints that are knots, in order, and the cell that each of them ends, begins, or is inside."""
     knots = [(end, j) for j, (_, end) in enumerate(plan.cells[:-1])]
     knots += [(begin - 1, j + 1) for j, (begin, _) in enumerate(plan.cells[1:])]
@@ -436,7 +436,7 @@ def knots_of(plan: Cells) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return np.array([k for k, _ in knots], dtype=np.int64), np.array([j for _, j in knots], dtype=np.int64)
 
 
-def values_at_knots(slots: Slots, profile: Profile, plan: Cells, start: NDArray[np.int64]) -> Objects:
+def values_at_knots(slots: LineSlots, profile: Profile, plan: LineCells, start: NDArray[np.int64]) -> Objects:
     """``Z`` of all slots at the knots, ``(slots, r)``."""
     knots, cell = knots_of(plan)
     sign = slots.signs(start)
@@ -447,7 +447,7 @@ def values_at_knots(slots: Slots, profile: Profile, plan: Cells, start: NDArray[
     return values
 
 
-def residuals(slots: Slots, profile: Profile, plan: Cells, start: NDArray[np.int64]) -> Bent:
+def residuals(slots: LineSlots, profile: Profile, plan: LineCells, start: NDArray[np.int64]) -> Bent:
     """``A = g - sum sigma relu(Z)`` of each output."""
     knots, cell = knots_of(plan)
     inside: list[list[int]] = [[] for _ in plan.cells]
@@ -525,7 +525,7 @@ _TRIES = 20_000
 _MIXED = 200  # slots up to which signs may differ: A then sums up jumps, and its weights have long numerators
 
 
-def start_signs(profile: Profile, slots: Slots, given: NDArray[np.int64] | None = None) -> Start:
+def start_signs(profile: Profile, slots: LineSlots, given: NDArray[np.int64] | None = None) -> Start:
     """Signs that give `A` a bound where there are such, all of one class equal if possible.
 
     `given` has 1 or -1 for slots whose sign is not free, and 0 for the others.
@@ -553,7 +553,7 @@ def start_signs(profile: Profile, slots: Slots, given: NDArray[np.int64] | None 
 
 def _search(
     slopes: list[fmpq],
-    slots: Slots,
+    slots: LineSlots,
     bends: tuple[Objects, Objects],
     mine: NDArray[np.int64],
     low: Fraction | None,

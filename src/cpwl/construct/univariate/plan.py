@@ -23,10 +23,10 @@ from cpwl.construct.plan import Minimize, Plan
 from cpwl.construct.select import predicted_error
 from cpwl.construct.univariate.cells import (
     Bent,
-    Cells,
     Classes,
+    LineCells,
+    LineSlots,
     Objects,
-    Slots,
     Switching,
     best_cells,
     best_switching,
@@ -38,7 +38,7 @@ from cpwl.construct.univariate.cells import (
     start_signs,
     values_at_knots,
 )
-from cpwl.errors import ConstructionError, InputError, LimitError
+from cpwl.errors import ConstructionError, LimitError
 from cpwl.exact.integers import common_denominator, ratio_view
 from cpwl.exact.rational import fraction_array, from_flint, from_flint_array, to_flint, to_float, upwards
 from cpwl.exact.sparse import RationalMatrix
@@ -84,9 +84,9 @@ def bent_weights(functions: Bent, knots: Objects, leading: Leading) -> tuple[Obj
 class SlotWeights:
     """What slots read, exactly when asked for; now as floats, each rounded once, and where it is not 0."""
 
-    slots: Slots
+    slots: LineSlots
     profile: Profile
-    plan: Cells
+    plan: LineCells
     leading: Leading
     slope_sign: NDArray[np.int64]
     """The sign of the slope on each cell, ``(slots, cells)``."""
@@ -105,7 +105,7 @@ class SlotWeights:
 
 
 def slot_weights(
-    slots: Slots, profile: Profile, plan: Cells, leading: Leading, start: NDArray[np.int64]
+    slots: LineSlots, profile: Profile, plan: LineCells, leading: Leading, start: NDArray[np.int64]
 ) -> SlotWeights:
     """The weights of all slots that begin with these signs."""
     slope_sign = -slots.signs(start)[:, :-1]
@@ -127,7 +127,7 @@ _Entries = tuple[NDArray[np.int64], NDArray[np.int64], Objects, Objects]
 
 
 def _entries(
-    slots: Slots, profile: Profile, plan: Cells, leading: Leading, slope_sign: NDArray[np.int64]
+    slots: LineSlots, profile: Profile, plan: LineCells, leading: Leading, slope_sign: NDArray[np.int64]
 ) -> Iterator[_Entries]:
     """Rows, columns, numerators and denominators of all weights that may be other than 0."""
     above, below, places = _tables(slots, profile, slope_sign)
@@ -155,7 +155,7 @@ def _entries(
         yield _settled(i, column[j] + 1, np.where(begins, two * (b - e), change), under)
 
 
-def _tables(slots: Slots, profile: Profile, slope_sign: NDArray[np.int64]) -> tuple[Any, Any, Objects]:
+def _tables(slots: LineSlots, profile: Profile, slope_sign: NDArray[np.int64]) -> tuple[Any, Any, Objects]:
     """Numerator and denominator of the slope of a slot on a cell (0 / 1 where it is 0), and places up to one factor."""
 
     def above(i: NDArray[np.int64], j: Any) -> Objects:
@@ -206,7 +206,7 @@ def second_layer(
 Range = tuple[Fraction | None, Fraction | None]
 
 
-def two_layers_plan(profile: Profile, classes: Classes) -> tuple[Cells, int] | None:
+def two_layers_plan(profile: Profile, classes: Classes) -> tuple[LineCells, int] | None:
     """Cells and slots with the fewest neurons, and how many these are; None if there are too few breakpoints."""
     plans = best_cells(classes)
     if not plans:
@@ -224,7 +224,7 @@ def two_layers_plan(profile: Profile, classes: Classes) -> tuple[Cells, int] | N
     return best, fewest
 
 
-def two_layers(profile: Profile, plan: Cells, classes: Classes, leading: Leading) -> Network:
+def two_layers(profile: Profile, plan: LineCells, classes: Classes, leading: Leading) -> Network:
     """The network of these cells; what is left of ``rest . x`` passes both layers by a pair of neurons each."""
     slots = slots_of(profile, plan, classes.kinds)
     start, bounded = start_signs(profile, slots)
@@ -318,7 +318,7 @@ def _range(profile: Profile, own: Bent, knots: Objects) -> Range:
     return (None if open_low else from_flint_array(min(values))), (None if open_high else from_flint_array(max(values)))
 
 
-def _output(slots: Slots, ways: list[list[tuple[int, Fraction]]]) -> ExactLayer:
+def _output(slots: LineSlots, ways: list[list[tuple[int, Fraction]]]) -> ExactLayer:
     count = len(slots.output)
     rows, columns, values = [*slots.output], [*range(count)], [Fraction(int(s)) for s in slots.sigma[:, 0]]
     bias = []
@@ -339,7 +339,7 @@ def _output(slots: Slots, ways: list[list[tuple[int, Fraction]]]) -> ExactLayer:
 # counts `G` with sign +.
 
 
-def switching_slots(profile: Profile, plan: Switching) -> tuple[Slots, NDArray[np.int64]]:
+def switching_slots(profile: Profile, plan: Switching) -> tuple[LineSlots, NDArray[np.int64]]:
     """The slots of a plan; and for the switching ones the sign with which they begin, 0 for the others."""
     cells = len(plan.cells)
     plus, minus, both = plan.slots
@@ -388,7 +388,7 @@ def _layers(profile: Profile, plan: Switching, leading: Leading) -> tuple[Layer,
 
 
 def _switch(
-    slots: Slots,
+    slots: LineSlots,
     profile: Profile,
     reads: Objects,
     start: NDArray[np.int64],
@@ -447,14 +447,14 @@ def _negative(profile: Profile) -> Profile:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Way:
+class _Variant:
     """A network that can be built."""
 
     hidden: int
     """Hidden layers."""
     neurons: int
     """At least so many."""
-    cells: Cells | None
+    cells: LineCells | None
     build: Callable[[Leading], Network]
     """With these segments; without cells there are none."""
 
@@ -467,29 +467,23 @@ class _Way:
 _MANY = 50_000  # breakpoints up to which three layers are planned
 
 
-def univariate(
-    analysis: Analysis, *, layers: Literal[1, 2, 3] | None = None, minimize: Minimize = "neurons"
-) -> Network:
-    """The network of a function on a line, or of one that bends in one direction, with one, two or three hidden layers.
+def smallest(
+    analysis: Analysis, minimize: Minimize, layers: Literal[1, 2, 3] | None = None
+) -> tuple[Network, _Variant]:
+    """The smallest network of a function that bends in one direction: with so many hidden layers, or up to three.
 
-    `layers` None takes what is smallest in the sense of `minimize`. Raises `ConstructionError` for other functions.
+    Raises `ConstructionError` for other functions.
 
     >>> from cpwl.function import CPWL
     >>> zigzag = Analysis(CPWL.from_breakpoints(range(30), [i % 2 for i in range(30)]))
-    >>> univariate(zigzag, layers=1).sizes.neurons, univariate(zigzag).sizes.neurons
+    >>> smallest(zigzag, "neurons", 1)[0].sizes.neurons, smallest(zigzag, "neurons")[0].sizes.neurons
     (29, 14)
     """
-    if layers not in (None, 1, 2, 3):
-        raise InputError(f"`layers` must be 1, 2, 3 or None, not {layers!r}")
-    return _smallest(analysis, layers, minimize)[0]
-
-
-def _smallest(analysis: Analysis, layers: Literal[1, 2, 3] | None, minimize: Minimize) -> tuple[Network, _Way]:
     wanted = 1 if minimize == "depth" and layers is None else layers
     ways = [way for way in _ways(analysis, wanted) if wanted in (None, way.hidden)]
     if not ways:
         raise ConstructionError(f"{len(analysis.profile.places)} breakpoints are too few for {layers} hidden layers")
-    best: tuple[Network, _Way] | None = None
+    best: tuple[Network, _Variant] | None = None
     for way in sorted(ways, key=lambda way: (way.neurons, way.hidden)):
         if best is not None and minimize == "neurons" and way.neurons >= best[0].sizes.neurons:
             break
@@ -505,12 +499,12 @@ def _cost(network: Network, minimize: Minimize) -> tuple[int, ...]:
     return getattr(sizes, minimize), sizes.neurons, sizes.depth
 
 
-def _ways(analysis: Analysis, wanted: int | None) -> Iterator[_Way]:
+def _ways(analysis: Analysis, wanted: int | None) -> Iterator[_Variant]:
     """What can be built, each with its number of neurons (for one layer: the least that it may be)."""
     profile: Profile = analysis.profile
     m = len(profile.places)
     if wanted in (None, 1):
-        yield _Way(1, m, None, lambda _: hinge_network(analysis) if profile.rest.any() else one_layer(profile))
+        yield _Variant(1, m, None, lambda _: hinge_network(analysis) if profile.rest.any() else one_layer(profile))
     if m < 3 or wanted == 1:
         return
     classes = Classes.from_signs(np.where(profile.jump > 0, 1, np.where(profile.jump < 0, -1, 0)))
@@ -519,13 +513,13 @@ def _ways(analysis: Analysis, wanted: int | None) -> Iterator[_Way]:
     if found is not None:
         plan, neurons = found
         least = min(m, neurons)
-        yield _Way(2, neurons, plan, partial(two_layers, profile, plan, classes))
+        yield _Variant(2, neurons, plan, partial(two_layers, profile, plan, classes))
     if profile.outputs == 1 and not profile.rest.any() and (wanted == 3 or (wanted is None and m <= _MANY)):
         plans = best_switching(classes, 2 * m if wanted == 3 else least - 2)
         counted = [(switching.neurons + carries(profile, switching), i) for i, switching in enumerate(plans)]
         if counted:
             neurons, i = min(counted)
-            yield _Way(3, neurons, plans[i].plan, partial(three_layers, profile, plans[i]))
+            yield _Variant(3, neurons, plans[i].plan, partial(three_layers, profile, plans[i]))
 
 
 def plan(analysis: Analysis) -> Plan:
@@ -539,11 +533,11 @@ def plan(analysis: Analysis) -> Plan:
     (14, True)
     """
     options, cloud = analysis.options, analysis.sample
-    network, way = _smallest(analysis.exact, None, options.minimize)
+    network, way = smallest(analysis.exact, options.minimize)
     made = last = Plan.of("univariate", network, cloud.points)
     if way.cells is None or predicted_error(made, options.precision, cloud.range) <= options.max_error:
         return made
-    cuts, share, segments = _Cuts.of(analysis.exact.profile, way.cells, network), 1.0, 1
+    cuts, share, segments = _Segments.of(analysis.exact.profile, way.cells, network), 1.0, 1
     while (error := predicted_error(last, options.precision, cloud.range)) > options.max_error and segments < cuts.most:
         share *= min(options.max_error / error, 0.9) ** 2
         leading = cuts.within(share)
@@ -554,7 +548,7 @@ def plan(analysis: Analysis) -> Plan:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Cuts:
+class _Segments:
     """Where segments may begin, and how much rounding each may have: a dynamic program over their ends."""
 
     leads: NDArray[np.int64]
@@ -569,7 +563,7 @@ class _Cuts:
         return len(self.leads)
 
     @classmethod
-    def of(cls, profile: Profile, plan: Cells, network: Network) -> _Cuts:
+    def of(cls, profile: Profile, plan: LineCells, network: Network) -> _Segments:
         """From the weights of one segment: knots of a segment count with their distance to its end."""
         knots, _ = knots_of(plan)
         leads = np.concatenate([[0], np.searchsorted(knots, [begin - 1 for begin, _ in plan.cells[1:]])])

@@ -20,8 +20,6 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,14 +28,28 @@ from scipy.sparse import csr_array
 from cpwl.construct.analysis import Analysis
 from cpwl.construct.blocks.common import lifted
 from cpwl.construct.blocks.schedule import AtomTable, Form, Interval, combine, lowered
+from cpwl.construct.layers.weights import (
+    FREE,
+    LayerRows,
+    Rationals,
+    Reading,
+    Steps,
+    complement,
+    direct_terms,
+    largest,
+    nonnegative,
+    point_of,
+    solved_equations,
+    steps_of,
+    weights_of,
+    whole_numbers,
+    whole_row,
+)
 from cpwl.construct.plan import Least, Plan
 from cpwl.errors import ConstructionError
-from cpwl.exact.integers import sign
-from cpwl.exact.rational import reduced_rows, solution, to_float
+from cpwl.exact.rational import reduced_rows, to_float
 from cpwl.function import CPWL
-from cpwl.function.layers import MOST_PIECES, Layered, consistent, find_layers, next_layer, sure_forms
-from cpwl.geometry.bodies import stacked
-from cpwl.geometry.probe import Probe
+from cpwl.function.layers import MOST_PIECES, Layered, find_layers, next_layer, sure_forms
 from cpwl.network import Network
 from cpwl.search import feasible_choice
 
@@ -49,10 +61,8 @@ _ROOM = 1e-9  # how far equations may be off for pieces of floats, relative to t
 _NEAR = 1e-6  # of the range of float data: how far a network for it may be off
 _TRIES = 6  # choices of signs that are carried through
 
-_FREE = 16  # weights of a neuron that nothing settles: more are those of no network, and their programs take minutes
-_Rationals = NDArray[np.object_]
-_Choice = tuple[list[_Rationals], NDArray[np.bool_]]  # weights, and which neurons to turn
-_Conditions = tuple[_Rationals, _Rationals, _Rationals]
+_Choice = tuple[list[Rationals], NDArray[np.bool_]]  # weights, and which neurons to turn
+_Conditions = tuple[Rationals, Rationals, Rationals]
 
 
 def plan(analysis: Analysis) -> Plan:
@@ -120,9 +130,9 @@ def _networks(found: Layered, first: NDArray[np.bool_] | None = None) -> Iterato
 
     Where other free weights let what is read after the next layer read that layer alone, these are tried first.
     """
-    rows = _Rows(found)
+    rows = LayerRows(found)
     for turned in itertools.chain([] if first is None else [first], _turnings(rows.reading)):
-        weights = _weights(rows, turned)
+        weights = weights_of(rows, turned)
         if weights is None:
             return
         after = _after(rows, turned, weights[0])
@@ -138,11 +148,11 @@ def _networks(found: Layered, first: NDArray[np.bool_] | None = None) -> Iterato
             return
 
 
-def _after(rows: _Rows, turned: NDArray[np.bool_], u: list[_Rationals]) -> Layered | _Ends | None:
+def _after(rows: LayerRows, turned: NDArray[np.bool_], u: list[Rationals]) -> Layered | _Ends | None:
     """The layer that follows these weights, or after the last one the outputs; None if there is none."""
     second = _all(rows, turned, u)
     if rows.found.last:
-        direct = _direct(rows, u)
+        direct = direct_terms(rows, u)
         return None if direct is None else _Ends(second, _all(rows, turned, direct))
     forms = rows.forms * np.where(turned, -1, 1).astype(object)[:, None]
     try:
@@ -152,7 +162,7 @@ def _after(rows: _Rows, turned: NDArray[np.bool_], u: list[_Rationals]) -> Layer
 
 
 def _continued(
-    rows: _Rows, turned: NDArray[np.bool_], after: Layered | _Ends, first: NDArray[np.bool_] | None
+    rows: LayerRows, turned: NDArray[np.bool_], after: Layered | _Ends, first: NDArray[np.bool_] | None
 ) -> Iterator[Network]:
     """Networks that go on like that, with these signs first."""
     if isinstance(after, Layered):
@@ -166,184 +176,35 @@ def _continued(
 class _Ends:
     """The last layer and the outputs, both over the features below."""
 
-    neurons: _Rationals
-    direct: _Rationals
+    neurons: Rationals
+    direct: Rationals
     """What outputs read besides these neurons."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Reading:
-    """Forms that may be turned, over coordinates and 1, and what is read after them.
-
-    A reader has weights ``(a, b, c)`` over coordinates, 1 and positive parts of the forms, and a basis of what may be
-    added to them. After the last layer the outputs are readers.
-    """
-
-    forms: _Rationals
-    readers: list[tuple[_Rationals, _Rationals]]
-    room: float
-
-    @property
-    def dim(self) -> int:
-        return int(self.forms.shape[1]) - 1
-
-    def slopes(self, turned: NDArray[np.bool_], weights: _Rationals) -> _Rationals:
-        """The weights `a` of readers if some forms are turned: ``s(h) = s(-h) + h``."""
-        n, on = self.dim, turned.astype(np.int64).astype(object)
-        return np.asarray(weights[..., :n] + (weights[..., n + 1 :] * on).dot(self.forms[:, :n]))
-
-
-def _reading(rows: _Rows, after: Layered | _Ends) -> _Reading:
+def _reading(rows: LayerRows, after: Layered | _Ends) -> Reading:
     """What is read after a layer."""
     if isinstance(after, Layered):
-        return _Rows(after).reading
+        return LayerRows(after).reading
     unit, order = rows.units, _constant_last(rows)
     v, own = rows.outgoing, (after.direct * unit)[:, order]
     readers = [
         (np.concatenate([one, v[:, o]]), np.zeros((0, len(one) + len(v)), dtype=object)) for o, one in enumerate(own)
     ]
-    return _Reading((after.neurons * unit)[:, order], readers, rows.found.room)
+    return Reading((after.neurons * unit)[:, order], readers, rows.found.room)
 
 
-def _constant_last(rows: _Rows) -> list[int]:
+def _constant_last(rows: LayerRows) -> list[int]:
     """The features in the order of the coordinates of the next layer."""
     n = rows.dim
     return [*range(n), *range(n + 1, n + 1 + len(rows.forms)), n]
 
 
-@dataclass(frozen=True, eq=False)  # without slots: `cached_property` keeps its values in the instance's dictionary
-class _Rows:
-    """What is linear in the weights ``(a, b, c)`` of a neuron: its values at places, and its forms on regions.
-
-    Coordinates, of which `dim` have weights `a` and one is 1, are the inputs and the positive parts of all layers but
-    the last known one, whose positive parts have weights `c`.
-    """
-
-    found: Layered
-
-    @property
-    def dim(self) -> int:
-        return int(self.forms.shape[1]) - 1
-
-    @property
-    def forms(self) -> _Rationals:
-        """The last known layer over coordinates."""
-        return self.found.cells.forms
-
-    @cached_property
-    def values(self) -> _Rationals:
-        """``(places, dim + 1 + k)``: coordinates, and the positive parts of all forms."""
-        at = self.found.cells.coordinates
-        return np.concatenate([at, np.maximum(at.dot(self.forms.T), 0)], axis=1)
-
-    @cached_property
-    def solutions(self) -> list[tuple[_Rationals, _Rationals]]:
-        """For each neuron one solution of its equations, and a basis of what may be added."""
-        every = [solution(neuron.equations) for neuron in self.found.neurons]
-        assert None not in every
-        return [one for one in every if one is not None]
-
-    @cached_property
-    def reading(self) -> _Reading:
-        """What is read after the last known layer: the next one, and if that is the last, what outputs read past it."""
-        readers = list(self.solutions)
-        signed = [_signed(self, j, np.zeros((0, self.values.shape[1] + 1), dtype=object)) for j in range(len(readers))]
-        u, free = [own[0] for own in signed if own], [own[1] for own in signed if own]
-        direct = _direct(self, u) if self.found.last and len(u) == len(readers) else None
-        if direct is not None:
-            steps = _steps(self, free)
-            own = [k for k, on in enumerate(steps.on) if on]
-            for o, one in enumerate(direct):
-                moved = [self.outgoing[steps.owner[k], o] * steps.weights[k] for k in own]
-                readers.append((one, np.array(moved, dtype=object).reshape(len(own), len(one))))
-        return _Reading(self.forms, readers, self.found.room)
-
-    @cached_property
-    def outgoing(self) -> _Rationals:
-        """``(neurons, m)``: the weights with which outputs read the neurons of a last layer."""
-        v = np.array([neuron.v for neuron in self.found.neurons], dtype=object)
-        return v.reshape(len(v), self.found.laws.shape[1])
-
-    def forms_of(self, u: _Rationals) -> _Rationals:
-        """``(regions, n + 1)``: the affine function that a neuron with these integer weights is on each region."""
-        return np.asarray(np.tensordot(u, self.found.cells.features, axes=(0, 1)))
-
-    def signs(self, places: Any, u: _Rationals) -> NDArray[np.int64]:
-        """The sign of a neuron at some places; 0 where there is room for it."""
-        at, whole = self.values[places], _whole_row(u)
-        value = at.dot(whole)
-        if not self.found.room:
-            return sign(value)
-        return np.asarray(np.where(np.abs(value) <= self.margin(at, whole), 0, sign(value)), dtype=np.int64)
-
-    def margin(self, values: _Rationals, whole: _Rationals) -> _Rationals:
-        """What a neuron with integer weights may be off at places, as integers."""
-        return np.asarray(np.abs(values).dot(np.abs(whole)) // int(1 / self.found.room))
-
-    @cached_property
-    def sizes(self) -> _Rationals:
-        """The size of each feature: weights times these are all of one size."""
-        return np.asarray(np.maximum(np.abs(self.found.cells.features).max(axis=(0, 2)), 1))
-
-    @property
-    def units(self) -> _Rationals:
-        """The same where equations may be off; 1 where they may not."""
-        return self.sizes if self.found.room else np.ones(len(self.sizes), dtype=np.int64).astype(object)
-
-    @cached_property
-    def touching(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Pairs of a region and a place of one of its cells, each once."""
-        cells = self.found.cells
-        owner = np.repeat(cells.region, np.diff(cells.start))
-        region, place = np.unique(np.stack([owner, cells.member], axis=1), axis=0).T
-        return region, place
-
-    @cached_property
-    def demands(self) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-        """For each neuron places, and the sign that it must have there (or 0): where its equations leave it open."""
-        return [self._demands(j) for j in range(len(self.found.neurons))]
-
-    def _demands(self, j: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Regions without a hinge are on one side: that of their places on regions where the neuron is known."""
-        regions, places = self.touching
-        features, (one, basis) = self.found.cells.features, self.solutions[j]
-        known = np.ones(len(features), dtype=bool)
-        for w in basis:
-            known &= (np.tensordot(_whole_row(w), features, axes=(0, 1)) == 0).all(axis=1)
-        at = np.zeros(len(self.values), dtype=np.int64)
-        seen = np.unique(places[known[regions]])
-        at[seen] = self.signs(seen, one)
-        side = np.zeros(len(known), dtype=np.int64)
-        while True:
-            total = np.zeros(len(known), dtype=np.int64)
-            np.add.at(total, regions, at[places])
-            new = ~known & (side == 0) & (total != 0)
-            if not new.any():
-                break
-            side[new] = np.sign(total[new])
-            on = new[regions] & (at[places] == 0)
-            at[places[on]] = side[regions[on]]
-        where = ~known[regions] & (side[regions] != 0)
-        return places[where], side[regions[where]]
+# Which forms of a layer to turn.
 
 
-def _whole(rows: _Rationals, u: _Rationals) -> _Rationals:
-    """``rows . u`` up to a positive factor, in integers."""
-    return np.asarray(rows.dot(_whole_row(u)))
-
-
-def _whole_row(u: _Rationals) -> _Rationals:
-    """Rationals times their common denominator."""
-    scale = math.lcm(*(v.denominator for v in u))
-    return np.array([int(v * scale) for v in u], dtype=object)
-
-
-# Signs of the first layer.
-
-
-def _turnings(reading: _Reading) -> Iterator[NDArray[np.bool_]]:
+def _turnings(reading: Reading) -> Iterator[NDArray[np.bool_]]:
     """Which forms to turn, the most promising choice first: no reader needs coordinates, or few directions do."""
-    k, steps = len(reading.forms), _Steps([], [], np.zeros(0, dtype=bool), np.zeros((0, reading.dim), dtype=object))
+    k, steps = len(reading.forms), Steps([], [], np.zeros(0, dtype=bool), np.zeros((0, reading.dim), dtype=object))
     turns, _, rest = _conditions(reading, steps)
     table, yielded = np.concatenate([turns, rest], axis=1), False
     for bits in itertools.islice(_binaries(table, k, reading.room), _TRIES):
@@ -354,7 +215,7 @@ def _turnings(reading: _Reading) -> Iterator[NDArray[np.bool_]]:
         yield np.zeros(k, dtype=bool)
 
 
-def _conditions(reading: _Reading, steps: _Steps) -> _Conditions:
+def _conditions(reading: Reading, steps: Steps) -> _Conditions:
     """What readers of the forms alone satisfy, linear in which forms are turned, in steps, and a constant.
 
     A step may be added to the form of its owner where that is compensated for. Of a reader with free weights only what
@@ -366,7 +227,7 @@ def _conditions(reading: _Reading, steps: _Steps) -> _Conditions:
         unseen = (basis[:, n + 1 :] != 0).any(axis=0)
         loose = np.concatenate([forms[unseen, :n], basis[:, :n], moved[unseen[steps.owner]]])
         weights = np.where(unseen, 0, one[n + 1 :])
-        for q in _complement(loose, n):
+        for q in complement(loose, n):
             turns.append(weights * forms[:, :n].dot(q))
             moves.append(weights[steps.owner] * moved.dot(q))
             rest.append([-(one[:n] * q).sum()])
@@ -375,7 +236,7 @@ def _conditions(reading: _Reading, steps: _Steps) -> _Conditions:
     return first, second, third
 
 
-def _fewest_directions(reading: _Reading, steps: _Steps) -> list[NDArray[np.bool_]]:
+def _fewest_directions(reading: Reading, steps: Steps) -> list[NDArray[np.bool_]]:
     """Choices whose slopes span the fewest directions: all of few forms, else from some on one by one."""
     if len(reading.readers) == 1:  # all choices leave it one direction
         return []
@@ -409,7 +270,7 @@ class _Directions:
     What steps of forms may change is not counted. Floats propose.
     """
 
-    def __init__(self, reading: _Reading, steps: _Steps) -> None:
+    def __init__(self, reading: Reading, steps: Steps) -> None:
         n = reading.dim
         forms = to_float(reading.forms[:, :n])
         size = np.abs(forms).max(axis=0, initial=0)
@@ -436,15 +297,7 @@ class _Directions:
         return len(found)
 
 
-def _complement(vectors: _Rationals, n: int) -> _Rationals:
-    """A basis of what is orthogonal to all vectors."""
-    rows = np.concatenate([vectors, np.zeros((len(vectors), 1), dtype=np.int64).astype(object)], axis=1)
-    found = solution(reduced_rows(rows.reshape(len(vectors), n + 1)))
-    assert found is not None
-    return found[1]
-
-
-def _binaries(rows: _Rationals, count: int, room: float) -> Iterator[NDArray[np.bool_]]:
+def _binaries(rows: Rationals, count: int, room: float) -> Iterator[NDArray[np.bool_]]:
     """Solutions in 0 and 1 of ``rows[:, :-1] x = rows[:, -1]``; of very many free bits only some are tried.
 
     With room, at most one solution, which need not be exact.
@@ -474,178 +327,10 @@ def _binaries(rows: _Rationals, count: int, room: float) -> Iterator[NDArray[np.
             yield bits > 0
 
 
-# Weights of the second layer.
-
-
-def _weights(rows: _Rows, turned: NDArray[np.bool_]) -> tuple[list[_Rationals], list[_Rationals]] | None:
-    """The weights ``(a, b, c)`` of all neurons, affine terms in few directions, and what may be added to each.
-
-    None if a neuron has no weights with its signs, whichever forms are turned. Neurons without free weights come first:
-    what they need is needed.
-    """
-    n, forms = rows.dim, rows.forms
-    basis = np.zeros((0, n), dtype=object)
-    found: dict[int, tuple[_Rationals, _Rationals]] = {}
-    for j in sorted(range(len(rows.solutions)), key=lambda j: len(rows.solutions[j][1])):
-        across = _complement(basis, n)
-        pure = np.concatenate(
-            [
-                across,
-                np.zeros((len(across), 1), dtype=object),
-                across.dot(forms[:, :n].T) * turned.astype(np.int64).astype(object),
-                np.zeros((len(across), 1), dtype=object),
-            ],
-            axis=1,
-        )
-        u = _signed(rows, j, pure)
-        if u is None:
-            u = _signed(rows, j, pure[:0])
-            if u is None:
-                return None
-            basis = reduced_rows(np.concatenate([basis, rows.reading.slopes(turned, u[0])[None]]))
-        found[j] = u
-    return [found[j][0] for j in range(len(found))], [found[j][1] for j in range(len(found))]
-
-
-def _signed(rows: _Rows, j: int, conditions: _Rationals) -> tuple[_Rationals, _Rationals] | None:
-    """Weights of a neuron that satisfy more equations and have its signs at all places, and what may be added."""
-    neuron, room = rows.found.neurons[j], rows.found.room
-    solved = _solved(neuron.hinges if room else neuron.equations, conditions, room)
-    if solved is None:
-        return None
-    (one, basis), (places, side) = solved, rows.demands[j]
-    if (rows.signs(places, one) * side >= 0).all():
-        return one, basis
-    if not 0 < len(basis) <= _FREE:
-        return None
-    basis = np.array([w / Fraction(2) ** _exponent(w * rows.sizes) for w in basis], dtype=object)  # of the size of z
-    scale = math.lcm(*(v.denominator for v in one), *(v.denominator for v in basis.ravel()))
-    table = _integers(np.concatenate([one[None], basis]) * scale)
-    value = rows.values[places].dot(table.T) * side.astype(object)[:, None]
-    if rows.found.room:
-        value[:, 0] += rows.margin(rows.values[places], table[0])
-    y = _nonnegative(value)
-    return None if y is None else (np.asarray(one + y.dot(basis)), basis)
-
-
-def _exponent(values: _Rationals) -> int:
-    """The power of two that the largest value is about as large as."""
-    largest = max(abs(v) for v in values)
-    return int(largest.numerator.bit_length() - largest.denominator.bit_length())
-
-
-def _solved(
-    rows: _Rationals, conditions: _Rationals, room: float, size: float = 0.0
-) -> tuple[_Rationals, _Rationals] | None:
-    """One solution of equations that may be off, and of conditions that may not, and what may be added to it."""
-    exact = solution(reduced_rows(np.concatenate([rows, conditions])))
-    start = solution(reduced_rows(conditions)) if exact is None and room else None
-    if start is None:
-        return exact
-    one, basis = start
-    table = np.column_stack([rows[:, :-1].dot(basis.T), rows[:, -1] - rows[:, :-1].dot(one)])
-    fitted = consistent(table, room, size)
-    found = None if fitted is None else solution(fitted)
-    return None if found is None else (one + found[0].dot(basis), found[1].dot(basis))
-
-
-def _nonnegative(value: _Rationals) -> _Rationals | None:
-    """A point `y`, 0 if that will do, with ``value[:, 0] + value[:, 1:] . y >= 0``; None if there is none. Integers."""
-    if (value[:, 0] >= 0).all():
-        return np.full(value.shape[1] - 1, Fraction(0), dtype=object)
-    steps = np.asarray((value[:, 1:] != 0).any(axis=1), dtype=bool)
-    if not steps.any() or (value[~steps, 0] < 0).any():
-        return None
-    if value.shape[1] - 1 > _FREE:
-        return None
-    free = np.column_stack([-value[steps, 1:], value[steps, 0]])
-    distinct = np.array(list(dict.fromkeys(map(tuple, free.tolist()))), dtype=object)
-    return _point(distinct)
-
-
-def _point(rows: _Rationals) -> _Rationals | None:
-    """A point with ``a . y <= b`` for all integer rows, with short numbers if those do."""
-    divisor = np.array([math.gcd(*row) for row in rows.tolist()], dtype=object)
-    body = stacked(rows // divisor[:, None], np.array([0, len(rows)], dtype=np.int64))[0]
-    probe = Probe(0.0)
-    y = probe.interior(body)
-    if y is None:
-        value, y = probe.maximum(body, [0] * (rows.shape[1] - 1))
-        return None if value == -np.inf else y
-    for below in (1, 1 << 4, 1 << 10, 1 << 20):
-        short = np.array([Fraction(round(v * below), below) for v in y], dtype=object)
-        if (rows[:, :-1].dot(short) <= rows[:, -1]).all():
-            return short
-    return y
-
-
-# The theorem.
-
-
-def _direct(rows: _Rows, u: list[_Rationals]) -> _Rationals | None:
-    """Check the hypotheses of the theorem, and return ``(A, B, d)`` of each output; None if one does not hold.
-
-    All in integers, with one denominator.
-    """
-    cells, neurons, laws = rows.found.cells, rows.found.neurons, rows.found.laws[rows.found.cells.piece]
-    products = [neuron.v[:, None] * own for neuron, own in zip(neurons, u, strict=True)]
-    scale = math.lcm(*(v.denominator for block in (laws, *products) for v in block.ravel()))
-    rest = _integers(laws * scale)
-    for own, product in zip(u, products, strict=True):
-        at = rows.signs(slice(None), own)[cells.member]
-        low, high = np.minimum.reduceat(at, cells.start[:-1]), np.maximum.reduceat(at, cells.start[:-1])
-        if ((low < 0) & (high > 0)).any():
-            return None
-        on = np.flatnonzero(high > 0)
-        for o, weights in enumerate(_integers(product * scale)):
-            rest[on, o] -= rows.forms_of(weights)[cells.region[on]]
-    left = rest[np.unique(cells.region, return_index=True)[1]]
-    if rows.found.room:
-        return _near_direct(rows, rest / Fraction(scale))
-    if (rest != left[cells.region]).any():
-        return None
-    direct = _of_features(rows, left)
-    holds = direct is not None and all((left[:, o] == rows.forms_of(own)).all() for o, own in enumerate(direct))
-    return direct / Fraction(scale) if direct is not None and holds else None
-
-
-def _near_direct(rows: _Rows, rest: _Rationals) -> _Rationals | None:
-    """The weights ``(A, B, d)`` of each output that the rest on cells has by least squares; None if it is not near."""
-    cells, found = rows.found.cells, []
-    for own in np.swapaxes(rest, 0, 1):
-        table = np.concatenate(
-            [np.concatenate([cells.features[r], left[None]]).T for r, left in zip(cells.region, own, strict=True)]
-        )
-        fitted = consistent(table, rows.found.room)
-        solved = None if fitted is None else solution(fitted)
-        if solved is None:
-            return None
-        found.append(solved[0])
-    return np.array(found, dtype=object)
-
-
-def _of_features(rows: _Rows, left: _Rationals) -> _Rationals | None:
-    """The weights ``(A, B, d)`` of a rest on regions, from one of them and pairs that differ in one neuron."""
-    cells = rows.found.cells
-    number = {tuple(side): r for r, side in enumerate(cells.sides.tolist())}
-    some = {0}
-    for i in range(cells.sides.shape[1]):
-        for side, r in number.items():
-            other = number.get((*side[:i], not side[i], *side[i + 1 :])) if side[i] else None
-            if other is not None:
-                some |= {r, other}
-                break
-    table = np.concatenate([np.concatenate([cells.features[r], left[r]]).T for r in sorted(some)])
-    count, outputs = cells.features.shape[1], left.shape[1]
-    solved = [solution(reduced_rows(table[:, [*range(count), count + o]])) for o in range(outputs)]
-    found = [one[0] for one in solved if one is not None]
-    return np.array(found, dtype=object) if len(found) == outputs else None
-
-
 # The network.
 
 
-def _all(rows: _Rows, turned: NDArray[np.bool_], weights: list[_Rationals] | _Rationals) -> _Rationals:
+def _all(rows: LayerRows, turned: NDArray[np.bool_], weights: list[Rationals] | Rationals) -> Rationals:
     """Weights ``(a, b, c)`` as they are when forms are turned, one row each."""
     n, on = rows.dim, turned.astype(np.int64).astype(object)
     made = np.array(list(weights), dtype=object).reshape(len(weights), n + 1 + len(on))
@@ -653,11 +338,11 @@ def _all(rows: _Rows, turned: NDArray[np.bool_], weights: list[_Rationals] | _Ra
 
 
 def _for_readers(
-    rows: _Rows, turned: NDArray[np.bool_], u: list[_Rationals], free: list[_Rationals], after: _Reading
+    rows: LayerRows, turned: NDArray[np.bool_], u: list[Rationals], free: list[Rationals], after: Reading
 ) -> _Choice | None:
     """Free weights with which few coordinates are read past the next layer, and which of its neurons to turn then."""
     made, order = _all(rows, turned, u) * rows.units, _constant_last(rows)[:-1]
-    steps = _steps(rows, free)
+    steps = steps_of(rows, free)
     if not steps.owner:
         return None
     at = np.argmax(made[:, order] != 0, axis=1)
@@ -674,7 +359,7 @@ def _for_readers(
     return None
 
 
-def _past(after: _Reading, steps: _Steps, bits: NDArray[np.bool_]) -> _Rationals:
+def _past(after: Reading, steps: Steps, bits: NDArray[np.bool_]) -> Rationals:
     """What steps satisfy, as rows with a right-hand side, if some readers may read coordinates past the layer.
 
     A reader alone, with steps of its own, settles some of its free weights and its multiples of what readers before it
@@ -683,12 +368,12 @@ def _past(after: _Reading, steps: _Steps, bits: NDArray[np.bool_]) -> _Rationals
     n = after.dim
     live = bits[steps.owner] != steps.on
     moved = steps.moved * (np.where(steps.on, -1, 1) * live).astype(object)[:, None]
-    needed: list[tuple[_Rationals, _Rationals]] = []
+    needed: list[tuple[Rationals, Rationals]] = []
     found = [np.zeros((0, len(live) + 1), dtype=object)]
     for one, basis in sorted(after.readers, key=lambda pair: len(pair[1])):
         own = after.slopes(bits, one)
         alone = np.concatenate([after.slopes(bits, basis), *(base[None] for base, _ in needed), moved, -own[None]]).T
-        solved = _solved(alone, alone[:0], after.room, _size(own))
+        solved = solved_equations(alone, alone[:0], after.room, largest(own))
         if solved is None:
             needed.append((own, one[n + 1 :][steps.owner][:, None] * moved))
             continue
@@ -698,51 +383,22 @@ def _past(after: _Reading, steps: _Steps, bits: NDArray[np.bool_]) -> _Rationals
         for factor, (base, step) in zip(solved[0][len(basis) :], needed, strict=False):
             own, move = own + factor * base, move + factor * step
         unseen = (left[:, n + 1 :] != 0).any(axis=0)[steps.owner]
-        across = _complement(np.concatenate([after.slopes(bits, left), moved[unseen]]), n)
+        across = complement(np.concatenate([after.slopes(bits, left), moved[unseen]]), n)
         found.append(np.column_stack([across.dot(move.T), -across.dot(own)]))
     return np.concatenate(found)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Steps:
-    """What may be added to neurons: whose it is, weights, and whether the neuron is positive where they matter.
-
-    Let `w` be 0 but for places where `z_j` has one sign, `S` = 0 or 1. Whether neuron `j` is turned (t = 1) or not
-    (t = 0), what it leaves to others changes by ``(t - S) w``.
-    """
-
-    owner: list[int]
-    weights: list[_Rationals]
-    on: NDArray[np.bool_]
-    moved: _Rationals
-    """The weights over the coordinates of the next layer, in its units."""
-
-
-def _steps(rows: _Rows, free: list[_Rationals]) -> _Steps:
-    """Steps from the free weights of all neurons."""
-    owner, steps, on = [], [], []
-    for j, basis in enumerate(free):
-        places, side = rows.demands[j]
-        for w in basis:
-            signs = set(side[np.asarray(_whole(rows.values[places], w) != 0, dtype=bool)].tolist())
-            if len(signs) == 1:
-                owner.append(j)
-                steps.append(w)
-                on.append(signs.pop() > 0)
-    return _Steps(owner, steps, np.array(on, dtype=bool), np.zeros((len(owner), 0), dtype=object))
-
-
 def _moved(
-    rows: _Rows, u: list[_Rationals], steps: _Steps, bits: NDArray[np.bool_], table: _Rationals
-) -> list[_Rationals] | None:
+    rows: LayerRows, u: list[Rationals], steps: Steps, bits: NDArray[np.bool_], table: Rationals
+) -> list[Rationals] | None:
     """Weights with multiples of steps added that satisfy these equations; None if none were found."""
     live = np.flatnonzero(bits[steps.owner] != steps.on)
     table = table[:, [*live, -1]]
-    solved = _solved(table, table[:0], rows.found.room, _size(table))
+    solved = solved_equations(table, table[:0], rows.found.room, largest(table))
     return None if solved is None else _added(rows, u, [(steps.owner[k], steps.weights[k]) for k in live], solved)
 
 
-def _program(rows: _Rows, u: list[_Rationals], found: _Steps, conditions: _Conditions) -> NDArray[np.bool_] | None:
+def _program(rows: LayerRows, u: list[Rationals], found: Steps, conditions: _Conditions) -> NDArray[np.bool_] | None:
     """Which neurons to turn, so that steps of those whose side changes satisfy the conditions; floats propose."""
     owner, steps, on = found.owner, found.weights, found.on
     count = len(u)
@@ -763,7 +419,7 @@ def _program(rows: _Rows, u: list[_Rationals], found: _Steps, conditions: _Condi
     for j in sorted(set(owner)):
         places, side = rows.demands[j]
         own = [k for k, i in enumerate(owner) if i == j]
-        table = np.array([_whole_row(steps[k]) for k in own], dtype=object)
+        table = np.array([whole_row(steps[k]) for k in own], dtype=object)
         factor = np.array([Fraction(math.lcm(*(v.denominator for v in steps[k]))) for k in own])
         value = to_float(rows.values[places].dot(table.T)) * side[:, None] / to_float(factor) / unit[own]
         base = to_float(rows.values[places].dot(u[j])) * side
@@ -779,11 +435,11 @@ def _program(rows: _Rows, u: list[_Rationals], found: _Steps, conditions: _Condi
 
 
 def _added(
-    rows: _Rows, u: list[_Rationals], steps: list[tuple[int, _Rationals]], solved: tuple[_Rationals, _Rationals]
-) -> list[_Rationals] | None:
+    rows: LayerRows, u: list[Rationals], steps: list[tuple[int, Rationals]], solved: tuple[Rationals, Rationals]
+) -> list[Rationals] | None:
     """Weights with multiples of `steps` added, of all that were solved for some with which neurons keep their signs."""
     one, basis = solved
-    basis = basis if len(basis) <= _FREE else basis[:0]
+    basis = basis if len(basis) <= FREE else basis[:0]
     tables, values = {}, []
     for j in {j for j, _ in steps}:
         own = [k for k, (i, _) in enumerate(steps) if i == j]
@@ -791,15 +447,15 @@ def _added(
         table = np.concatenate([(u[j] + one[own].dot(w))[None], basis[:, own].dot(w)])
         places, side = rows.demands[j]
         scale = math.lcm(*(x.denominator for x in table.ravel()))
-        values.append(rows.values[places].dot(_integers(table * scale).T) * side.astype(object)[:, None])
+        values.append(rows.values[places].dot(whole_numbers(table * scale).T) * side.astype(object)[:, None])
         tables[j] = table
-    y = _nonnegative(np.concatenate(values)) if values else np.zeros(0, dtype=object)
+    y = nonnegative(np.concatenate(values)) if values else np.zeros(0, dtype=object)
     if y is None:
         return None
     return [u[j] if j not in tables else tables[j][0] + y.dot(tables[j][1:]) for j in range(len(u))]
 
 
-def _assembled(rows: _Rows, turned: NDArray[np.bool_], ends: _Ends, bits: NDArray[np.bool_]) -> Network:
+def _assembled(rows: LayerRows, turned: NDArray[np.bool_], ends: _Ends, bits: NDArray[np.bool_]) -> Network:
     """Turned forms; neurons, turned where that leaves little direct, and the rest; what they need is carried."""
     n, found, v = rows.dim, rows.found, rows.outgoing
     rest = ends.direct + v[bits].T.dot(ends.neurons[bits])
@@ -810,7 +466,7 @@ def _assembled(rows: _Rows, turned: NDArray[np.bool_], ends: _Ends, bits: NDArra
         small[:, n] = False
         rest[small] = Fraction(0)
     inputs = found.laws.shape[2] - 1
-    table = _Table(inputs, found.cells.bodies.places)
+    table = _AtCorners(inputs, found.cells.bodies.places)
     made_of: list[Form] = [{i: Fraction(1)} for i in range(inputs + 1)]
     for forms in found.cells.layers[:-1]:
         made_of = [*made_of[:-1], *(table.relu(_sum(form, made_of)) for form in forms), made_of[-1]]
@@ -826,10 +482,10 @@ def _assembled(rows: _Rows, turned: NDArray[np.bool_], ends: _Ends, bits: NDArra
     return lowering.network()
 
 
-class _Table(AtomTable):
+class _AtCorners(AtomTable):
     """Atoms that are affine on cells: forms have the bounds that they have at corners and along rays."""
 
-    def __init__(self, inputs: int, places: _Rationals) -> None:
+    def __init__(self, inputs: int, places: Rationals) -> None:
         super().__init__(inputs, None)
         self.at = {k: (own, Fraction(1)) for k, own in enumerate(places.T)}
         self.rays = np.asarray(places[:, -1] == 0, dtype=bool)
@@ -842,14 +498,14 @@ class _Table(AtomTable):
             self.at[self.inputs + 1 + number] = np.maximum(value, 0), unit
         return made
 
-    def _values(self, form: Form) -> tuple[_Rationals, Fraction]:
+    def _values(self, form: Form) -> tuple[Rationals, Fraction]:
         """Integers at all places, and their unit."""
         factors = {key: value * self.at[key][1] for key, value in form.items()}
         scale = math.lcm(*(factor.denominator for factor in factors.values()))
         total = sum(int(factor * scale) * self.at[key][0] for key, factor in factors.items())
         return np.asarray(total), Fraction(1, scale)
 
-    def _at_corners(self, value: _Rationals) -> list[Fraction]:
+    def _at_corners(self, value: Rationals) -> list[Fraction]:
         corner, weight = value[~self.rays], self.at[self.inputs][0][~self.rays]
         return [Fraction(a, w) for a, w in zip(corner, weight, strict=True)]
 
@@ -867,7 +523,7 @@ class _Table(AtomTable):
         found = [self._values(form) for form in forms]
         along = np.array([value[self.rays] for value, _ in found], dtype=object).reshape(len(forms), -1).T
         along = along[np.asarray((along != 0).any(axis=1), dtype=bool)]
-        y = _point(np.column_stack([-along, np.full(len(along), -1, dtype=object)])) if len(along) else None
+        y = point_of(np.column_stack([-along, np.full(len(along), -1, dtype=object)])) if len(along) else None
         if y is None:
             return forms
         units = [combine({}, 1 / unit, form) for form, (_, unit) in zip(forms, found, strict=True)]
@@ -881,20 +537,12 @@ class _Table(AtomTable):
         return None if (value[self.rays] < 0).any() else min(self._at_corners(value)) * unit
 
 
-def _size(values: _Rationals) -> float:
-    return float(np.abs(values).max(initial=0))
-
-
-def _sum(row: _Rationals, forms: list[Form]) -> Form:
+def _sum(row: Rationals, forms: list[Form]) -> Form:
     """A sum of forms with factors."""
     total: Form = {}
     for factor, form in zip(row, forms, strict=True):
         total = combine(total, factor, form) if factor else total
     return total
-
-
-def _integers(values: Any) -> _Rationals:
-    return np.asarray(np.frompyfunc(int, 1, 1)(values))
 
 
 _over = np.frompyfunc(Fraction, 2, 1)

@@ -1,0 +1,1 @@
+"""Pieces of a network with two or more hidden layers: the layers come back."""
