@@ -17,8 +17,8 @@ from cpwl.cli import main
 from cpwl.geometry.polyhedra import as_domain
 from cpwl.io.json import load, save
 from cpwl.regions import pieces as pieces_module
-from cpwl.regions.extract import as_function, count_regions
-from cpwl.regions.pieces import find_pieces, has_few_faces, is_short, pieces_of_subdivision, pieces_of_walk
+from cpwl.regions.extract import count_regions
+from cpwl.regions.pieces import as_function, find_pieces, has_few_faces, is_short, pieces_of_subdivision, pieces_of_walk
 from cpwl.regions.subdivide.subdivide import subdivide
 from cpwl.regions.walk import chamber
 from cpwl.regions.walk import walk as walking

@@ -1,7 +1,8 @@
-"""The regions of a network as pieces: rows, laws, neighbours, an inner point each."""
+"""The regions of a network as pieces: rows, laws, neighbours, an inner point each; and pieces as a function."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from dataclasses import dataclass
@@ -11,11 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from cpwl.errors import InputError, LimitError
+from cpwl.errors import CpwlWarning, InputError, LimitError
 from cpwl.exact.integers import in_order, integer_rows, number_rows, primitive, ratio_view
 from cpwl.function.cpwl import CPWL
 from cpwl.function.evaluate import inner_points
-from cpwl.function.parts import Laws
+from cpwl.function.merge import merge as merged
+from cpwl.function.parts import Known, Laws
 from cpwl.geometry.generators import Generators
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron, joined, picked, ranges
 from cpwl.geometry.probe import Probe
@@ -445,3 +447,54 @@ def is_short(network: Network) -> bool:
         if (np.ldexp(mantissa, 16) % 1 != 0).any():
             return False
     return True
+
+
+# As a function.
+
+
+_TOL = 1e-9
+
+
+def as_function(pieces: Pieces, domain: Polyhedron | None, exact: bool, merge: bool) -> CPWL:
+    """The pieces as a function; what floats can hardly see is reported."""
+    tol = 0.0 if exact else _TOL
+    thin = _report_thin(pieces) if not exact else False
+    component = pieces.component
+    component.setflags(write=False)
+    covered = domain if pieces.complete else None
+    known = known_of(pieces, thin)
+    p = CPWL(pieces.polyhedra, pieces.laws, component, covered, tol, None, pieces.complete, known)
+    return merged(p, pieces.spans) if merge and _has_twins(pieces) else p
+
+
+def known_of(pieces: Pieces, thin: bool) -> Known:
+    """What the search has found out about the pieces beside rows and laws.
+
+    The complex of a network is face to face: two cells that meet in a facet have all of it in common. Where floats can
+    hardly tell that a piece is there, they cannot vouch for it.
+    """
+    inner = np.flatnonzero(pieces.neighbour >= 0)
+    pairs = np.stack([pieces.polyhedra.owner[inner], pieces.neighbour[inner], inner], axis=1)
+    return Known(points_inside(pieces), pairs, pieces.complete and not thin)
+
+
+def _has_twins(pieces: Pieces) -> bool:
+    """Whether some neighbours have one law: without them there is nothing to merge."""
+    owner, inner = pieces.polyhedra.owner, pieces.neighbour >= 0
+    same = pieces.component[owner[inner]] == pieces.component[pieces.neighbour[inner]]
+    return bool(same.all(axis=1).any())
+
+
+def _report_thin(pieces: Pieces) -> bool:
+    """Warns of regions that floats can hardly see; whether there are any."""
+    thin = find_thin(pieces, _TOL)
+    if len(thin):
+        where = ", ".join(f"{v:.6g}" for v in pieces.inside[thin[0]])
+        count = "1 region is" if len(thin) == 1 else f"{len(thin)} regions are"
+        warnings.warn(
+            f"{count} thinner than {_TOL:g}, relative, such as region {thin[0]} at x = ({where}). Float rows barely "
+            "represent them; `exact=True` returns rationals.",
+            CpwlWarning,
+            stacklevel=6,
+        )
+    return len(thin) > 0
