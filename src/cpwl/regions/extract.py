@@ -43,9 +43,9 @@ from cpwl.regions.pieces import (
     is_short,
     pieces_of_subdivision,
 )
-from cpwl.regions.subdivide.subdivide import TooMany, subdivide
+from cpwl.regions.subdivide import TooMany, subdivide
 from cpwl.regions.tiles import SIZE, Journal, Subdomain, searched, stream
-from cpwl.regions.walk.walk import walk
+from cpwl.regions.walk import walk
 
 
 @shows_progress

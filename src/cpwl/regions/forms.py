@@ -8,15 +8,18 @@ points and directions at infinity are treated alike.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import scipy
+from flint import fmpz_mat
 from numpy.typing import NDArray
 
 from cpwl.errors import LimitError, check_memory
-from cpwl.exact.rational import is_exact_float
+from cpwl.exact.rational import is_exact_float, pivots
 from cpwl.exact.sparse import RationalMatrix
 from cpwl.geometry.polyhedra import Polyhedron
 from cpwl.network.network import ExactLayer, Network, assemble, exact_layer, exact_layers, float_layer
@@ -314,3 +317,61 @@ def _survives(network: Network) -> bool:
         if len(numbers) and numbers.min() < _TINY:
             return False
     return True
+
+
+# Directions in which anything can change.
+
+
+def essential_rows(rows: NDArray[np.float64], exact: Callable[[], NDArray[np.object_]]) -> tuple[list[int], list[int]]:
+    """Rows that are independent and as many as there can be, early ones first, and coordinates on which they stay so.
+
+    Floats decide where a full rank is plain to see.
+    """
+    n = rows.shape[1]
+    if len(rows) == 0:
+        return [], []
+    size = np.abs(rows).max(axis=1, keepdims=True)
+    with np.errstate(all="ignore"):
+        scaled = rows / np.where(size == 0, 1, size)
+    if np.isfinite(scaled).all():
+        scaled = _first_of_parallel(scaled)
+        # As many rows, or columns, as there are of the other kind.
+        tall = len(rows) >= n
+        order = scipy.linalg.qr(scaled.T if tall else scaled, pivoting=True, mode="economic")[2]
+        first = np.sort(order[: min(rows.shape)])
+        values = np.linalg.svd(scaled[first] if tall else scaled[:, first], compute_uv=False)
+        if values[-1] > 1e-6 * values[0] > 0:
+            chosen, every = [int(i) for i in first], list(range(min(rows.shape)))
+            return (chosen, every) if tall else (every, chosen)
+    whole = fmpz_mat([[int(v) for v in row] for row in exact()])
+    found = (matrix.rref() for matrix in (whole.transpose(), whole))
+    chosen, columns = (pivots(reduced, rank) for reduced, _, rank in found)
+    return chosen, columns
+
+
+def _first_of_parallel(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The rows with 0 for those parallel to an earlier one: a row of the domain goes before a neuron that bends there,
+    so that the facets of cells at the border are known to lie in it."""
+    largest = np.abs(rows).argmax(axis=1)
+    signed = rows * np.where(rows[np.arange(len(rows)), largest] < 0, -1.0, 1.0)[:, None]
+    first = np.unique(np.round(signed, 9) + 0.0, axis=0, return_index=True)[1]
+    kept = np.zeros_like(rows)
+    kept[first] = rows[first]
+    return kept
+
+
+def first_rows(network: Network, forms: Forms) -> tuple[list[int], list[int]]:
+    """Independent rows among those of the domain and the first layer, and coordinates on which they stay so."""
+    none = np.zeros(1, dtype=np.int64)
+    levels = forms.levels[:2] if len(network.layers) > 1 else forms.levels[:1]
+    view = np.concatenate([level.rows[:, 0, :-1] for level in levels])[1:]
+
+    def exact() -> NDArray[np.object_]:
+        return np.concatenate([forms.exact_level(l, none)[:, 0, :-1] for l in range(len(levels))])[1:]
+
+    return essential_rows(view, exact)
+
+
+def essential_dimension(network: Network, domain: Polyhedron | None) -> int:
+    """The number of directions in which anything can change: the rank of the first layer and the domain."""
+    return len(first_rows(network, Forms(network, domain))[0])

@@ -23,11 +23,10 @@ from cpwl.geometry.polyhedra import Polyhedra, Polyhedron, joined, picked, range
 from cpwl.geometry.probe import Probe
 from cpwl.network.network import Network
 from cpwl.progress import Progress
-from cpwl.regions.forms import EPS, Forms
-from cpwl.regions.subdivide.faces import Lattice
-from cpwl.regions.subdivide.subdivide import Subdivision, TooMany, essential_dimension, subdivide
-from cpwl.regions.walk.chamber import forms_on
-from cpwl.regions.walk.walk import Walk, walk
+from cpwl.regions.chamber import forms_on
+from cpwl.regions.forms import EPS, Forms, essential_dimension
+from cpwl.regions.subdivide import Lattice, Subdivision, TooMany, subdivide
+from cpwl.regions.walk import Walk, walk
 
 # Which laws are equal, as rationals: floats with error bounds find the candidates, integers decide.
 

@@ -17,9 +17,8 @@ from cpwl.geometry.polyhedra import Polyhedron
 from cpwl.geometry.probe import Probe
 from cpwl.network.network import Network
 from cpwl.progress import Progress
-from cpwl.regions.forms import Forms
-from cpwl.regions.subdivide.subdivide import first_rows
-from cpwl.regions.walk.chamber import Found, Proofs, Seeds, explore
+from cpwl.regions.chamber import Found, Proofs, Seeds, explore
+from cpwl.regions.forms import Forms, first_rows
 
 _BATCH = 128  # cells explored together; fixed, so that floats come out the same however many workers there are
 
