@@ -84,7 +84,7 @@ _MOST = 2**22  # integers held at once in a product
 
 
 @dataclass(slots=True, eq=False)
-class Level:
+class LayerForms:
     """One layer: its forms ``(width, cells, n + 1)`` on the cells that the layers before it make.
 
     `parent` is the cell of the level before, and `active` says which of that level's neurons are on.
@@ -102,7 +102,7 @@ class Level:
         return int(self.rows.shape[1])
 
 
-class Forms:
+class NeuronForms:
     """All forms met so far. A reference is the place of a form in one long table: level by level, neuron, cell.
 
     Level 0 is the frame: ``x_0`` itself, at least 0, and the rows ``b - a.x >= 0`` of the domain. Level `l` is layer
@@ -112,7 +112,7 @@ class Forms:
     def __init__(self, network: Network, domain: Polyhedron | None) -> None:
         network = balanced(network)
         self.network, self.dim = network, network.inputs
-        self.levels: list[Level] = []
+        self.levels: list[LayerForms] = []
         self.offset: list[int] = [0]
         self._rows = self._errors = np.zeros((0, self.dim + 1))
         self._integer: list[tuple[Any, NDArray[np.object_]] | None] = [None] * len(network.layers)
@@ -122,9 +122,9 @@ class Forms:
         self._reliable = network.exact is None or _survives(network)
         self._start(domain)
 
-    def fresh(self) -> Forms:
+    def fresh(self) -> NeuronForms:
         """The same network with the first layer only; what is known of it in integers is shared."""
-        other = object.__new__(Forms)
+        other = object.__new__(NeuronForms)
         other.__dict__.update(self.__dict__)
         other.levels, other.offset = self.levels[:2], self.offset[:3]
         # Full to the end: what comes next goes into arrays of its own.
@@ -158,7 +158,7 @@ class Forms:
         none = np.zeros(1, dtype=np.int64)
         alone = np.zeros((1, 0), dtype=bool)
         known = np.ones(1, dtype=bool)
-        self._append(Level(none, alone, view[:, None], error[:, None], exact[:, None], known))
+        self._append(LayerForms(none, alone, view[:, None], error[:, None], exact[:, None], known))
         weight, bias = self.network.layers[0]
         view = np.column_stack([weight.toarray(), bias])
         error = (EPS * np.abs(view) + _TINY) * self._rounded
@@ -166,11 +166,11 @@ class Forms:
             error[:] = np.inf
         self._append(self._level(none, alone, view[:, None], error[:, None]))
 
-    def _level(self, parent: Any, active: Any, rows: NDArray[np.float64], error: NDArray[np.float64]) -> Level:
+    def _level(self, parent: Any, active: Any, rows: NDArray[np.float64], error: NDArray[np.float64]) -> LayerForms:
         cells = rows.shape[1]
-        return Level(parent, active, rows, error, np.zeros((0, 0, 0), dtype=object), np.zeros(cells, dtype=bool))
+        return LayerForms(parent, active, rows, error, np.zeros((0, 0, 0), dtype=object), np.zeros(cells, dtype=bool))
 
-    def _append(self, level: Level) -> None:
+    def _append(self, level: LayerForms) -> None:
         self.levels.append(level)
         size = self.dim + 1
         first = self.offset[-1]
@@ -178,7 +178,7 @@ class Forms:
         self._rows = _extended(self._rows, level.rows.reshape(-1, size), first)
         self._errors = _extended(self._errors, level.error.reshape(-1, size), first)
 
-    def advance(self, parent: NDArray[np.int64], active: NDArray[np.bool_]) -> Level:
+    def advance(self, parent: NDArray[np.int64], active: NDArray[np.bool_]) -> LayerForms:
         """The next layer's forms on new cells, which lie in cells `parent` of the last level."""
         level = self._level(parent, active, *self.compose(len(self.levels) - 1, parent, active))
         self._append(level)
@@ -360,7 +360,7 @@ def _first_of_parallel(rows: NDArray[np.float64]) -> NDArray[np.float64]:
     return kept
 
 
-def first_rows(network: Network, forms: Forms) -> tuple[list[int], list[int]]:
+def first_rows(network: Network, forms: NeuronForms) -> tuple[list[int], list[int]]:
     """Independent rows among those of the domain and the first layer, and coordinates on which they stay so."""
     none = np.zeros(1, dtype=np.int64)
     levels = forms.levels[:2] if len(network.layers) > 1 else forms.levels[:1]
@@ -374,4 +374,4 @@ def first_rows(network: Network, forms: Forms) -> tuple[list[int], list[int]]:
 
 def essential_dimension(network: Network, domain: Polyhedron | None) -> int:
     """The number of directions in which anything can change: the rank of the first layer and the domain."""
-    return len(first_rows(network, Forms(network, domain))[0])
+    return len(first_rows(network, NeuronForms(network, domain))[0])

@@ -24,7 +24,7 @@ from cpwl.geometry.probe import Probe
 from cpwl.network.network import Network
 from cpwl.progress import Progress
 from cpwl.regions.chamber import forms_on
-from cpwl.regions.forms import EPS, Forms, essential_dimension
+from cpwl.regions.forms import EPS, NeuronForms, essential_dimension
 from cpwl.regions.subdivide import Lattice, Subdivision, TooMany, subdivide
 from cpwl.regions.walk import Walk, walk
 
@@ -260,7 +260,7 @@ def _pattern_order(signs: NDArray[np.int8]) -> NDArray[np.int64]:
 
 
 def _batches(
-    forms: Forms, signs: NDArray[np.int8], owner: NDArray[np.int64], row: NDArray[np.int64], exact: bool
+    forms: NeuronForms, signs: NDArray[np.int8], owner: NDArray[np.int64], row: NDArray[np.int64], exact: bool
 ) -> Iterator[tuple[Polyhedra, Laws, NDArray[np.float64]]]:
     """Rows and laws of some cells at a time; always the same ones, so that floats always come out the same."""
     walls = forms.levels[0].rows.shape[0] - 1
@@ -280,7 +280,7 @@ def _batches(
         yield (polyhedra, *_laws(local, _last_base(local, len(some)), some, exact))
 
 
-def _last_base(forms: Forms, count: int) -> NDArray[np.int64]:
+def _last_base(forms: NeuronForms, count: int) -> NDArray[np.int64]:
     return np.arange(count) if forms.levels[-1].cells > 1 else np.zeros(count, dtype=np.int64)
 
 
@@ -311,7 +311,7 @@ def _neighbours(
 
 
 def _rows(
-    forms: Forms,
+    forms: NeuronForms,
     signs: NDArray[np.int8],
     owner: NDArray[np.int64],
     level: NDArray[np.int64],
@@ -336,7 +336,7 @@ def _rows(
 
 
 def _laws(
-    forms: Forms, base: NDArray[np.int64], signs: NDArray[np.int8], exact: bool
+    forms: NeuronForms, base: NDArray[np.int64], signs: NDArray[np.int8], exact: bool
 ) -> tuple[Laws, NDArray[np.float64]]:
     """The affine map on each cell, and a bound on the error of its floats."""
     count, last = len(base), len(forms.network.layers) - 1
@@ -353,7 +353,7 @@ def _laws(
     return Laws(rows[..., :-1].copy(), rows[..., -1].copy()), error.transpose(1, 0, 2)
 
 
-def _exact_laws(forms: Forms, base: NDArray[np.int64], signs: NDArray[np.int8]) -> NDArray[np.object_]:
+def _exact_laws(forms: NeuronForms, base: NDArray[np.int64], signs: NDArray[np.int8]) -> NDArray[np.object_]:
     """Integer rows ``(gradient, offset, 1) * denominator``."""
     last = len(forms.network.layers) - 1
     active = _active(forms, signs) if last else np.zeros((len(base), 0), dtype=bool)
@@ -363,7 +363,7 @@ def _exact_laws(forms: Forms, base: NDArray[np.int64], signs: NDArray[np.int8]) 
     return primitive(np.concatenate([rows, scale], axis=2))
 
 
-def _active(forms: Forms, signs: NDArray[np.int8]) -> NDArray[np.bool_]:
+def _active(forms: NeuronForms, signs: NDArray[np.int8]) -> NDArray[np.bool_]:
     """Which neurons of the last hidden layer are on."""
     width = forms.network.layers[-1][0].shape[1]
     return np.asarray(signs[:, signs.shape[1] - width :] > 0)

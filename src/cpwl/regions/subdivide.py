@@ -23,7 +23,7 @@ from cpwl.exact.integers import adjugate, primitive, sign
 from cpwl.geometry.polyhedra import Polyhedron, picked, ranges
 from cpwl.network.network import Network
 from cpwl.progress import Progress
-from cpwl.regions.forms import EPS, Forms, first_rows
+from cpwl.regions.forms import EPS, NeuronForms, first_rows
 
 _POSITIVE, _NEGATIVE, _BOTH = 1, 2, 3
 
@@ -308,7 +308,7 @@ class Vertices:
     complex is in place ``place[i]``.
     """
 
-    def __init__(self, forms: Forms, columns: NDArray[np.int64], start: NDArray[np.int64]) -> None:
+    def __init__(self, forms: NeuronForms, columns: NDArray[np.int64], start: NDArray[np.int64]) -> None:
         self.forms, self.columns = forms, columns
         self._exact = _corners_of_orthants(forms.exact_rows(start)[:, columns])
         self._view, self._error = _rounded(self._exact)
@@ -486,7 +486,7 @@ class TooMany(LimitError):
 class Subdivision:
     """A complex with its forms; ``signs[i, j]`` is the sign of neuron `j` on cell `i`, 0 if it vanishes on it."""
 
-    forms: Forms
+    forms: NeuronForms
     lattice: Lattice
     vertices: Vertices
     columns: NDArray[np.int64]
@@ -536,7 +536,7 @@ class _Subdivider:
         progress: Progress | None,
     ) -> None:
         self.network, self.most, self.strict, self.progress = network, most, strict, progress
-        self.forms = Forms(network, domain)
+        self.forms = NeuronForms(network, domain)
         self.whole = True
         self.done, self.total = 0, sum(weight.shape[0] for weight, _ in network.layers[:-1])
         self.walls = self.forms.levels[0].rows.shape[0] - 1
