@@ -5,7 +5,8 @@
 Rows: delaunay, hinges, networks, regions (of ten networks of each kind), grids, straight (lines that rounding
 scattered), integers, decisions, rows (Algorithm 1 beside the naive program), cases. Noise is 1e-13, relative, on all
 rows and laws. A proof is tried up to a few hundred pieces, or with `--full`. "least" is what no function at all can be
-below: half of the largest difference of two pieces at a point that both have. Times depend on the machine.
+below: half of the largest difference of two pieces at a point that both have. Seconds are CPU seconds of this process;
+they depend on the machine.
 """
 
 from __future__ import annotations
@@ -44,20 +45,20 @@ def least_error(data: CPWL) -> Fraction | None:
 def row(name: str, data: CPWL, exact: CPWL | None, construction: str, prove: bool) -> None:
     """Measures and prints one row."""
     known = "-" if exact is None else str(cpwl.compile(exact, construction=construction, check=False).sizes.neurons)
-    start = time.perf_counter()
+    start = time.process_time()
     snapped = data.snap(data.tol) if data.tol else None
-    snap = time.perf_counter() - start
+    snap = time.process_time() - start
     if snapped is not None and snapped.function is None:
         print(f"{name:<34}{data.num_pieces:>7}{known:>7}{'-':>7}{snap:>8.1f}  {snapped.reason[:90]}", flush=True)
         return
-    start = time.perf_counter()
+    start = time.process_time()
     made = cpwl.compile(data, construction=construction)
-    compiled, start = time.perf_counter() - start, time.perf_counter()
+    compiled, start = time.process_time() - start, time.perf_counter()
     statement, least = "not tried", "-"
     if prove:
         certificate = cpwl.certify(data, made.network)
         statement = certificate.statement
-    proof = time.perf_counter() - start
+    proof = time.process_time() - start
     if prove and (known_least := least_error(data)) is not None:
         least = f"{float(known_least):.1e}"
     times = f"{snap:>8.1f}{compiled:>10.1f}{proof:>8.1f}{least:>9}"

@@ -1,6 +1,7 @@
 """Every public function with wrong arguments: one sentence, whatever is given."""
 
 import inspect
+import re
 import warnings
 from collections import Counter
 from fractions import Fraction
@@ -316,6 +317,25 @@ def test_a_name_and_a_place_are_one_too_many():
         ABSOLUTE.restrict(([[1]], [0]), domain=([[1]], [0]))
     with pytest.raises(TypeError):
         ABSOLUTE.restrict(([[1]], [0]), BOX)
+
+
+@pytest.mark.parametrize(
+    ("call", "usage"),
+    [
+        (lambda: cpwl.extract(COMPILED.network, BOX), "extract(network, domain=.., box=.., "),
+        (lambda: cpwl.compile(ABSOLUTE, "gates"), "compile(p, construction=.., "),
+        (lambda: cpwl.certify(ABSOLUTE, COMPILED.network, bound=1), "certify(p, network, "),
+        (lambda: cpwl.image(ABSOLUTE, BOX, BOX, BOX), "image(p, domain=.., box=..)"),
+        (lambda: ABSOLUTE.merge(1), "p.merge()"),
+        (lambda: ABSOLUTE.restrict([[1]], [2]), "p.restrict(domain=.., box=..)"),
+    ],
+    ids=["extract", "compile", "certify", "image", "merge", "restrict"],
+)
+def test_other_arguments_than_there_are_say_how_to_call(call, usage):
+    """A box without its name, an option that does not exist, a number too many: one sentence with what to write."""
+    with pytest.raises(TypeError, match=re.escape(f"write `{usage}")) as caught:
+        call()
+    assert isinstance(caught.value, cpwl.InputError)
 
 
 def test_snapping_allows_what_the_data_does():

@@ -108,3 +108,18 @@ def test_mistakes_are_one_sentence(tmp_path, monkeypatch, capsys, words, code, s
     assert main(words) == code
     assert said in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["law.json"]
+
+
+def test_what_is_of_no_kind_is_not_called_json(tmp_path, capsys):
+    """A formula without an ending, and a C header: the endings that can be read."""
+    (tmp_path / "formula").write_text("max(x, 0)")
+    assert main(["info", str(tmp_path / "formula")]) == 65
+    assert "has an unknown ending; files that can be read end in .json" in capsys.readouterr().err
+
+
+def test_weights_that_are_no_doubles_are_said_to_be_rounded(tmp_path, capsys):
+    """1/3 as an ONNX weight is another number; 1/4 is not."""
+    for weight, said in (("1/3", True), ("1/4", False)):
+        write(Network([([[weight]], [0])]), tmp_path / "net.json")
+        assert main(["convert", str(tmp_path / "net.json"), str(tmp_path / "net.onnx")]) == 0
+        assert ("weights rounded to doubles" in capsys.readouterr().out) is said

@@ -392,3 +392,11 @@ def test_formulas_have_short_numbers_where_the_domain_is_bounded():
             weights = [w for weight, _ in exact_layers(one.made) for w in weight.toarray().ravel()]
             assert all(w.denominator.bit_count() == 1 for w in weights) == short
             assert distance(function, one.made).largest < np.inf
+
+
+def test_an_affine_function_but_for_rounding_needs_no_hinges(recwarn):
+    """No weight is left to weigh the next program by: nothing is divided by 0."""
+    points = range(4)
+    values = [[x + 2 * y + Fraction((3 * x * x + 5 * y) % 7, 10**13) for y in points] for x in points]
+    made = compile(CPWL.from_grid([points, points], values), within="0.1%")
+    assert (made.sizes.neurons, [str(each.message) for each in recwarn]) == (0, [])

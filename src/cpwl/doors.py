@@ -10,7 +10,7 @@ import numbers
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import wraps
 from importlib import import_module
@@ -178,7 +178,11 @@ def formerly(*, place: str = "", **names: str) -> Callable[[Callable[_P, _R]], C
             for old in names.keys() & options.keys():
                 options[names[old]] = options.pop(old)
                 _goes(f"`{old}=`", f"{names[old]}=..")
-            return function(*values, **options)
+            try:
+                return function(*values, **options)
+            except TypeError:
+                check_arguments(function, values, options)
+                raise
 
         call.formerly = names  # type: ignore[attr-defined]
         return call
@@ -249,7 +253,7 @@ def within_float64() -> Iterator[None]:
 
 
 class CallError(InputError, TypeError):
-    """A method was called with other arguments than it takes."""
+    """A function or a method was called with other arguments than it takes."""
 
 
 def method_of(kind: type, *names: str) -> Callable[[_Algorithm], _Algorithm]:
@@ -274,23 +278,33 @@ def _called_well(declared: Callable[..., Any], algorithm: Callable[..., Any]) ->
             with within_float64():
                 raise
         except TypeError:
-            form = signature(declared)
-            try:
-                form.bind(*args, **options)
-            except TypeError as wrong:
-                raise CallError(f"{wrong}: write `{_usage(declared, form)}`") from None
+            check_arguments(declared, args, options)
             raise
 
     return method
 
 
+def check_arguments(declared: Callable[..., Any], args: Iterable[Any], options: Mapping[str, Any]) -> None:
+    """Refuse arguments that a function or a method does not take, in one sentence that says how it is called.
+
+    >>> check_arguments(check_limit, [1, "most", 3], {})
+    Traceback (most recent call last):
+    cpwl.doors.CallError: too many positional arguments: write `check_limit(most, name)`
+    """
+    form = signature(declared)
+    try:
+        form.bind(*args, **options)
+    except TypeError as wrong:
+        raise CallError(f"{wrong}: write `{_usage(declared, form)}`") from None
+
+
 def _usage(declared: Callable[..., Any], form: Signature) -> str:
-    """How a method is called: ``p.restrict(domain=.., box=..)``."""
-    first, *rest = form.parameters.values()
-    said = [f"{each.name}=.." if each.kind is each.KEYWORD_ONLY else each.name for each in rest]
-    kind, name = declared.__qualname__.split(".")[0], declared.__name__
-    subject = kind if first.name == "cls" else {"CPWL": "p"}.get(kind, kind.lower())
-    return f"{subject}{'' if name == '__call__' else '.' + name}({', '.join(said)})"
+    """How a method is called, ``p.restrict(domain=.., box=..)``, or a function, ``extract(network, domain=..)``."""
+    every = list(form.parameters.values())
+    kind, _, name = declared.__qualname__.partition(".")
+    said = [f"{each.name}=.." if each.kind is each.KEYWORD_ONLY else each.name for each in every[bool(name) :]]
+    subject = kind if every[0].name == "cls" or not name else {"CPWL": "p"}.get(kind, kind.lower())
+    return f"{subject}{'' if name in ('', '__call__') else '.' + name}({', '.join(said)})"
 
 
 def says_how_to_call(kind: type[_Kind]) -> type[_Kind]:

@@ -10,6 +10,8 @@ from threading import Timer
 from time import monotonic
 from typing import Any, Literal, ParamSpec, TypeAlias, TypeVar
 
+from cpwl.doors import check_arguments
+
 Progress: TypeAlias = Callable[[int, int, str], None]
 """Called as ``progress(done, total, step)``; what it returns is not looked at."""
 
@@ -24,6 +26,8 @@ _DELAY = 2.0  # seconds after which "auto" draws a bar
 def shows_progress(function: Callable[_P, _R]) -> Callable[_P, _R]:
     """A decorator: ``progress="auto"`` draws a bar where a terminal or a notebook is attached, after two seconds.
 
+    Other arguments than the function takes are a `CallError`, which says how it is called.
+
     >>> @shows_progress
     ... def count(*, progress=None):
     ...     progress(1, 2, "counting")
@@ -32,11 +36,15 @@ def shows_progress(function: Callable[_P, _R]) -> Callable[_P, _R]:
 
     @wraps(function)
     def call(*args: _P.args, **options: _P.kwargs) -> _R:
-        if not isinstance(options.get("progress"), str) or options["progress"] != "auto":
-            return function(*args, **options)
-        with progress_bar(delay=_DELAY) as bar:
-            options["progress"] = bar
-            return function(*args, **options)
+        try:
+            if not isinstance(options.get("progress"), str) or options["progress"] != "auto":
+                return function(*args, **options)
+            with progress_bar(delay=_DELAY) as bar:
+                options["progress"] = bar
+                return function(*args, **options)
+        except TypeError:
+            check_arguments(function, args, options)
+            raise
 
     return call
 

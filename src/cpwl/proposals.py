@@ -269,7 +269,8 @@ def _sparse(sample: Goals, most: int, room: float) -> Layers | None:
             seen = np.union1d(seen, np.argsort(-off)[:100])
         seen = np.union1d(seen, np.argsort(-off)[:50])
         size = np.abs(found[:count]).max(axis=1)
-        weigh = 1 / (size + 1e-3 * size.max())
+        if size.any():
+            weigh = 1 / (size + 1e-3 * size.max())
         if np.count_nonzero(size > 1e-7) > 3 * most:
             return None
     kept = np.flatnonzero(size > 1e-7)

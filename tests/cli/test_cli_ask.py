@@ -157,3 +157,9 @@ def test_robustness_asked_wrongly(files, capsys, words, said):
     """One sentence each."""
     assert main(["ask", str(files / "same.json"), *words]) in (64, 65)
     assert said in " ".join(capsys.readouterr().err.split())
+
+
+def test_an_empty_target_is_a_mistake_of_its_own_option(files, capsys):
+    """``--inside 1 0`` names the option."""
+    assert main(["ask", str(files / "law.json"), "--inside", "1", "0"]) == 64
+    assert "'--inside': 1 is not below 0" in capsys.readouterr().err

@@ -34,3 +34,13 @@ def test_networks_and_mistakes(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert "layer by layer" in capsys.readouterr().err
     assert main(["plot", str(tmp_path / "net.json"), "-o", str(tmp_path / "net.gif")]) == 64
     assert main(["plot", str(tmp_path / "none.json"), "-o", str(tmp_path / "net.svg")]) == 65
+
+
+def test_which_output_is_one_of_the_function(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An output that is not there is refused by the option's name; a network has all its outputs on the picture."""
+    cpwl.write(five_pieces(), tmp_path / "law.json")
+    cpwl.write(cpwl.Network([([[1], [1]], [0, 1])]), tmp_path / "net.json")
+    for name, number in (("law.json", "1"), ("net.json", "1")):
+        words = ["plot", str(tmp_path / name), "-o", str(tmp_path / "p.svg"), "--output-number", number]
+        assert main(words) == 64
+        assert "'--output-number'" in capsys.readouterr().err

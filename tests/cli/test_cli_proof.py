@@ -160,3 +160,69 @@ def test_the_function_may_be_in_any_file_that_was_compiled(tmp_path, name, text)
     files = [str(tmp_path / "net.onnx"), str(tmp_path / "net.proof.json")]
     assert main(["check", str(law), *files]) == 0
     assert main(["check", str(other), *files]) == 1
+
+
+def test_files_in_another_order_refute_nothing(law, tmp_path, capsys):
+    """LAW and NET exchanged, a proof in their place, or another kind of file: one sentence, and no verdict."""
+    net, proof = tmp_path / "net.onnx", tmp_path / "net.proof.json"
+    assert compile(law, net) == 0
+    (tmp_path / "formula.txt").write_text("max(x, 0)")
+    for files, said in (
+        ((net, law, proof), f"LAW and NET are exchanged: write `cpwl check {law} {net} {proof}`"),
+        ((law, law, proof), f"{law} holds a function, and not a network"),
+        ((law, proof, net), f"{proof} holds a proof, and not a network"),
+        ((proof, net, law), f"{proof} holds a proof, and not a function"),
+        ((law, net, tmp_path / "formula.txt"), "formula.txt holds a function, and not a proof"),
+        ((law, net, law), f"{law} holds a function, and not a proof"),
+    ):
+        assert main(["check", *map(str, files)]) == 65
+        assert said in capsys.readouterr().err
+
+
+def test_a_box_is_for_two_networks_and_one_pair(law, tmp_path, capsys):
+    """A box that the checker cannot take is a mistake of the command line, no verdict."""
+    net, proof = tmp_path / "net.json", tmp_path / "net.proof.json"
+    assert compile(law, net) == 0
+    assert main(["check", str(law), str(net), str(proof), "--box", "0", "1"]) == 64
+    assert "a box is for two networks" in capsys.readouterr().err
+    for box, said in ((["a", "1"], "not a number"), (["1", "0"], "not below"), (["0,1"], "one pair LO HI")):
+        assert main(["check", str(net), str(net), str(proof), "--box", *box]) == 64
+        assert said in capsys.readouterr().err
+
+
+def test_a_plant_is_checked_as_its_law(tmp_path, capsys):
+    """What `compile --certify` proves of a plant's law, `check` reads from the plant."""
+    plant = {"A": [[1, 1], [0, 1]], "B": [[0], [1]], "Q": [[1, 0], [0, 1]], "R": [[1]], "N": 2, "u": [-1, 1]}
+    path = write(tmp_path / "plant.json", plant | {"x": [[-5, -5], [5, 5]]})
+    assert compile(path, tmp_path / "net.onnx") == 0
+    assert main(["check", str(path), str(tmp_path / "net.onnx"), str(tmp_path / "net.proof.json")]) == 0
+    assert "optimiser of the program" in capsys.readouterr().out
+    assert main(["check", str(tmp_path / "net.onnx"), str(path), str(tmp_path / "net.proof.json")]) == 65
+
+
+def test_integers_say_how_they_are_read(tmp_path, capsys):
+    """The format of inputs, the factors of outputs, and the command that checks the proof."""
+    exact = write(
+        tmp_path / "exact.json",
+        ABSOLUTE
+        | {
+            "pieces": [
+                {"A": [[1], [-1]], "b": [0, 1], "gradient": [[-1]], "offset": [0]},
+                {"A": [[-1], [1]], "b": [0, 1], "gradient": [[1]], "offset": [0]},
+            ]
+        },
+    )
+    assert compile(exact, tmp_path / "net.onnx", "--dtype", "int8", "--inputs", "Q2.5") == 0
+    said = capsys.readouterr().out
+    assert "x are integers in Q2.5; outputs are divided by 32" in said
+    (line,) = (line for line in said.splitlines() if line.startswith("check it: cpwl "))
+    assert main(line.removeprefix("check it: cpwl ").split()) == 0
+
+
+def test_other_files_are_no_plants(law, tmp_path, capsys):
+    """A function is not called a plant with an unknown name, and a decimal horizon is shown as it is written."""
+    assert main(["mpc", str(law), "-o", str(tmp_path / "law.h")]) == 65
+    assert "not a plant" in capsys.readouterr().err
+    plant = write(tmp_path / "plant.json", {"A": [[1]], "B": [[1]], "Q": [[1]], "R": [[1]], "N": 2.5})
+    assert main(["mpc", str(plant), "-o", str(tmp_path / "law.h")]) == 65
+    assert '"N" must be a whole number, not 2.5' in capsys.readouterr().err

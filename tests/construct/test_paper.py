@@ -11,12 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpwl import CPWL, ConstructionError, InputError, bounds, compile
+from cpwl import CPWL, ConstructionError, InputError, bounds, certify, compile
 from cpwl.exact.rational import fraction_array
 from cpwl.function.order import order_components
 from cpwl.geometry import generators
 from shallow import random_shallow
 from support.functions import abs_sum, delaunay, five_pieces, three_piece_cut
+from support.twins import twin
 
 small = st.integers(-3, 3)
 
@@ -190,6 +191,16 @@ def test_float_data_within_tolerance_compiles():
     x = rng.standard_normal((1000, 2))
     np.testing.assert_allclose(network(x), p(x), atol=1e-9)
     np.testing.assert_array_equal(order_components(q, 0).above, order_components(p, 0).above)
+
+
+def test_the_network_of_float_data_is_that_of_the_exact_function_near_it():
+    """A proof finds the same function, and so the distance to the data."""
+    q = twin(random_shallow(3, 3, 0), 1e-13).function()
+    network = compile(q, construction="paper").network
+    assert network.sizes == compile(q.snap().function, construction="paper").network.sizes
+    certificate = certify(q, network)
+    assert certificate.proved
+    assert max(certificate.error_bound) < 1e-9
 
 
 def test_vector_outputs_share_the_first_layer():

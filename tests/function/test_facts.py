@@ -44,6 +44,17 @@ def test_nothing_is_computed_twice_to_compile_and_certify(counted):
     assert {key: n for key, n in counted.items() if n > 1} == {}
 
 
+def test_facets_are_found_once(monkeypatch):
+    """Making, `layers` and `gates` need the facets of a maximum in R^10: one linear program for each row of a piece."""
+    count, compute = collections.Counter(), facets._facets_of
+    monkeypatch.setattr(facets, "_facets_of", lambda *args: count.update([args[2]]) or compute(*args))
+    slopes = np.random.default_rng(0).integers(-50, 51, (16, 10))
+    laws = np.column_stack([2 * slopes, -(slopes**2).sum(axis=1)]).tolist()
+    p = CPWL.from_maxmin(laws, [[k] for k in range(16)])
+    cpwl.compile(p, certify=False)
+    assert count == dict.fromkeys(range(16), 1)
+
+
 def test_a_copy_begins_with_no_facts():
     """Facts stay where they were found: neither a pickled function nor one with other pieces takes them along."""
     p = CPWL.from_breakpoints([0.0, 1.0], [0.0, 1.0], left_slope=0)

@@ -10,7 +10,7 @@ import pytest
 import cpwl
 from cpwl.cli import main
 from cpwl.errors import InputError, LimitError
-from cpwl.io.formula import Formula, Sum, _independent_hinges, parse
+from cpwl.io.formula import Formula, SumOfMaxima, _independent_hinges, parse
 
 
 def python_value(text, names, point):
@@ -242,7 +242,7 @@ def test_sums_with_too_many_pieces_are_refused_by_a_lower_bound():
         ]
         terms = [f"({rng.integers(-2, 3)})*max({form}+{rng.integers(0, 2)}, x0)" for form in forms]
         formula = Formula.from_text("+".join(terms), variables=names)
-        sums = [part for part in formula.outputs if isinstance(part, Sum)]
+        sums = [part for part in formula.outputs if isinstance(part, SumOfMaxima)]
         assert all(2 ** _independent_hinges(part) <= formula.function().num_pieces for part in sums)
     with pytest.raises(LimitError, match=r"at least 2\^60 pieces"):
         parse("+".join(f"abs(x{i})" for i in range(60)))

@@ -14,7 +14,7 @@ import cpwl
 from cpwl.cli import main
 from cpwl.errors import InputError, SolverError
 from cpwl.geometry.polyhedra import box_polyhedron
-from cpwl.io.milp import neuron_bounds
+from cpwl.io.milp import neuron_bounds, to_milp
 from cpwl.network.network import exact_layers
 from cpwl.passes.simplify import ranges
 from support.functions import abs_sum, delaunay
@@ -217,3 +217,17 @@ def test_a_model_that_is_cut_off_is_not_written(tmp_path, monkeypatch, ending):
     with pytest.raises(cpwl.InputError, match="cut off"):
         cpwl.io.to_milp(network, tmp_path / f"a{ending}", box=(-1, 1))
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_box_beyond_the_domain_does_not_enlarge_it():
+    """The network of a hat on [0, 2] goes on downwards, which no optimum may see. A network alone has no domain."""
+    p = cpwl.CPWL.from_breakpoints([0, 1, 2], [0, 1, 0], left_slope=0, right_slope=0)
+    hat = cpwl.CPWL.from_grid([[0, 1, 2]], [0, 1, 0])
+    assert abs(to_milp(hat, box=(0, 5)).optimum([1.0])[0]) < 1e-6
+    assert abs(to_milp(cpwl.compile(hat), box=(0, 5)).optimum([1.0])[0]) < 1e-6
+    assert to_milp(cpwl.compile(hat).network, box=(0, 5)).optimum([1.0])[0] < -2.9
+    assert abs(to_milp(p, box=(0, 5)).optimum([1.0])[0]) < 1e-6
+    clipped = cpwl.compile(hat, outside="clip")
+    assert to_milp(clipped, box=(-1, 5)).bounds.layers[-1] == ((0, 1),)
+    with pytest.raises(InputError, match="the domain is empty"):
+        to_milp(hat, box=(3, 5))

@@ -125,3 +125,13 @@ def test_refusals(source, values, message):
     """What is not piecewise linear, or not continuous, in one sentence."""
     with pytest.raises(InputError, match=message):
         from_scipy(source, values)
+
+
+@pytest.mark.parametrize("extrapolate", [True, False])
+def test_breakpoints_of_a_polynomial_may_decrease(extrapolate):
+    """SciPy allows them; a jump is refused as ever."""
+    source = PPoly(np.array([[1.0, -2.0], [0.0, -1.0]]), np.array([2.0, 1.0, 0.0]), extrapolate=extrapolate)
+    x = np.array([0.25, 1.0, 1.75, *((-1.0, 3.0) if extrapolate else ())])
+    np.testing.assert_array_equal(from_scipy(source)(x[:, None])[:, 0], source(x))
+    with pytest.raises(InputError, match="is not continuous: at x = 1 "):
+        from_scipy(PPoly(np.array([[1.0, -2.0], [0.0, 5.0]]), np.array([2.0, 1.0, 0.0])))

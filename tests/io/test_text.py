@@ -7,7 +7,7 @@ import pytest
 
 import cpwl
 from cpwl.cli import main
-from cpwl.errors import InputError
+from cpwl.errors import CpwlWarning, InputError
 from cpwl.io.text import from_csv, from_nnet, from_pwl
 
 
@@ -43,7 +43,8 @@ def test_scattered_points_and_several_outputs(tmp_path):
     """A triangulation; two columns of values."""
     points = [(0, 0), (1, 0), (0, 1), (1, 1), (0.4, 0.3)]
     text = "\n".join(f"{x}, {y}, {x + y}, {x - 2 * y}" for x, y in points)
-    p = from_csv(saved(tmp_path, "a.csv", text), num_outputs=2)
+    with pytest.warns(CpwlWarning, match="as programs print floats"):  # 0.4 - 2 * 0.3
+        p = from_csv(saved(tmp_path, "a.csv", text), num_outputs=2)
     assert p.doctor().healthy
     np.testing.assert_allclose(p([[0.2, 0.7]]), [[0.9, -1.2]], atol=1e-12)
 
@@ -60,8 +61,10 @@ def test_scattered_points_and_several_outputs(tmp_path):
         ("x,y,v\n1,,2\n3,4,5\n", "line 2, column 2 is empty"),
         ("x,y,v\n1,2,\n3,4,5\n", "line 2, column 3 is empty"),
         ("1,2\n3,1e99999\n", "line 2, column 2: .*larger exponent"),
-        ("1_0,2\n3,4\n5,1_0\n", 'line 3, column 2: "1_0" is not a number'),
-        ("\uff11\uff10,2\n3,4\n5,\uff16\n", "line 3, column 2: .* is not a number"),
+        ("1_0,2\n3,4\n5,1_0\n", 'line 1, column 1: "1_0" is not a number'),
+        ("1,2\n3,4\n5,1_0\n", 'line 3, column 2: "1_0" is not a number'),
+        ("\uff11\uff10,2\n3,4\n5,6\n", "line 1, column 1: .* is not a number"),
+        ("1,2\n3,4\n5,\uff16\n", "line 3, column 2: .* is not a number"),
         ("1,2\n1,3\n", "lines 1 and 2 have the same point"),
         ("1,2\n", "at least two points"),
         ("1,1,2\n0,0,1\n2,2,3\n1.5,1.5,2\n", "cannot be triangulated"),
@@ -102,6 +105,42 @@ def test_numbers_that_are_points_or_a_matrix_need_a_word(tmp_path, capsys):
     assert "--layout" in capsys.readouterr().err
     assert main(["convert", str(path), str(tmp_path / "map.json"), "--layout", "matrix"]) == 0
     assert cpwl.read(tmp_path / "map.json")([["3/2", 5]])[0, 0] == Fraction(5, 2)
+
+
+def test_a_line_of_names_says_that_these_are_points(tmp_path):
+    """Numbers alone could be a matrix; below names of columns they are points."""
+    p = from_csv(saved(tmp_path, "points.csv", "x,y,z\n0,0,1\n1,0,2\n0,1,3\n"))
+    assert (p.dim, p.num_pieces, p.names) == (2, 1, ("x", "y", "z"))
+
+
+@pytest.mark.parametrize("line", ["nan,nan", "nan,1", "inf,1", "0.5abc,1", "-,NA"])
+def test_a_point_that_cannot_be_read_is_no_line_of_names(tmp_path, line):
+    """It is not left out."""
+    with pytest.raises(InputError, match="line 1, column 1"):
+        from_csv(saved(tmp_path, "first.csv", f"{line}\n0,0\n1,1\n"))
+
+
+@pytest.mark.parametrize("line", ["Na,K", "inflow,outflow", "°C,%", "2nd,third", "T,0 bar"])
+def test_names_are_names(tmp_path, line):
+    """Sodium is not a missing number."""
+    assert from_csv(saved(tmp_path, "names.csv", f"{line}\n0,0\n1,1\n")).names == tuple(line.split(","))
+
+
+def test_cells_may_be_in_quotes(tmp_path):
+    """As spreadsheets write them; names have none."""
+    p = from_csv(saved(tmp_path, "quoted.csv", '"speed, mean";"y"\n"0";"0"\n"1";"1/2"\n'))
+    assert (p.names, p([[1]])[0, 0]) == (("speed, mean", "y"), Fraction(1, 2))
+    with pytest.raises(InputError, match=r'line 2, column 2: "1,000" is not a number; .*; decimals have a point'):
+        from_csv(saved(tmp_path, "quoted.csv", 'x,y\n0,"1,000"\n1,2\n'))
+
+
+def test_printed_floats_are_exact_and_said_to_be(tmp_path):
+    """0.1 + 0.2 as Python prints it is that decimal; a warning says what to do if it was meant to be 0.3."""
+    path = saved(tmp_path, "floats.csv", "x,y\n0,0.1\n1,0.2\n2,0.30000000000000004\n")
+    with pytest.warns(CpwlWarning, match=r"line 4 .* `within=1e-9`"):
+        p = from_csv(path)
+    assert p([["2"]])[0, 0] == Fraction("0.30000000000000004")
+    assert cpwl.compile(p).sizes.neurons > cpwl.compile(p, within=1e-9).sizes.neurons == 0
 
 
 @pytest.mark.parametrize(

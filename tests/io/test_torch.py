@@ -202,6 +202,17 @@ FREE = {
     ),
     "extremes": (lambda: Free(extremes, a=nn.Linear(2, 2)), (6,)),
     "doubled": (lambda: nn.Sequential(Doubled(2, 3), nn.ReLU()), (2,)),
+    "entries moved": (
+        lambda: Free(
+            lambda m, x: (
+                torch.stack([m.a(x).flip(1), m.a(x).roll(1, 1), m.a(x)[:, [2, 0, 1]]], 2).flatten(1)
+                + torch.cat([part.repeat(1, 3) for part in m.a(x).split(1, 1)], 1)
+                + m.a(x)[:, :1].expand(-1, 9)
+            ),
+            a=nn.Linear(3, 3),
+        ),
+        (3,),
+    ),
     "constants": (lambda: Free(lambda m, x: m.a(x) * torch.relu(m.k).sum() + torch.ones(2), a=nn.Linear(3, 2)), (3,)),
 }
 
@@ -227,7 +238,10 @@ def test_modules_with_a_forward_of_their_own(case):
         (lambda m, x: m.a(x).view(1, -1), "sample of a batch by itself"),
         (lambda m, x: m.a(x) + m.a(x).sum(1), "have 2 and 1 dimensions"),
         (lambda m, x: m.a(x).T, "moves the samples|sample of a batch"),
-        (lambda m, x: torch.cat([m.a(x), x], 0), "along the samples"),
+        (lambda m, x: torch.cat([m.a(x), x], 0), "sample of a batch by itself"),
+        (lambda m, x: m.a(x).flip(0), "sample of a batch by itself"),
+        (lambda m, x: m.a(x).roll(1, 0), "sample of a batch by itself"),
+        (lambda m, x: m.a(x)[:1].expand(3, -1), "sample of a batch by itself"),
         (lambda m, x: m.a(x) + torch.rand(3), "it is random"),
         (lambda m, x: m.a(x) + torch.arange(9.0).view(3, 3), "differ from sample to sample"),
         (lambda m, x: m.a(x) if x.sum() > 0 else x, "cannot trace the module"),

@@ -14,7 +14,7 @@ import pytest
 import cpwl
 from cpwl.cli import main
 from cpwl.errors import InputError, LimitError
-from cpwl.io.vnnlib import decimal
+from cpwl.io.vnnlib import decimal, to_vnnlib
 
 
 def small(seed: int = 0, sizes: tuple[int, ...] = (2, 5, 4, 2)) -> cpwl.Network:
@@ -138,3 +138,14 @@ def test_mistakes_are_one_sentence(tmp_path, monkeypatch, capsys):
     assert main(["vnnlib", "net.json", "-o", "bench", "--box", "-1", "1"]) == 65
     assert "is not empty" in capsys.readouterr().err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bench", "net.json"]
+
+
+def test_a_box_beyond_the_domain_is_refused(tmp_path):
+    """Of a function, and of what it is compared with; a network has no domain."""
+    hat = cpwl.CPWL.from_grid([[0, 1, 2]], [0, 1, 0])
+    net = cpwl.compile(hat).network
+    for source, against in ((hat, None), (net, hat)):
+        with pytest.raises(InputError, match=r"beyond the domain of the function, as far as x = \(5\)"):
+            to_vnnlib(source, tmp_path / "a", box=(0, 5), against=against)
+    assert to_vnnlib(net, tmp_path / "b", box=(0, 5)).queries
+    assert to_vnnlib(hat, tmp_path / "c", box=(0, 1)).queries

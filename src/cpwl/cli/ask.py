@@ -13,7 +13,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cpwl.cli.limits import BeyondLimit
-from cpwl.cli.shared import BoxBounds, Code, Said, Work, box_domain, file_argument, load_any, path_option, spelled
+from cpwl.cli.shared import (
+    BoxBounds,
+    Code,
+    Said,
+    Work,
+    box_domain,
+    box_of,
+    file_argument,
+    load_any,
+    path_option,
+    spelled,
+)
 from cpwl.errors import InputError, LimitError
 
 if TYPE_CHECKING:
@@ -87,6 +98,7 @@ def ask(
     chosen = None if output is None else _place(output, count=f.outputs, names=names[f.inputs :], option="--output")
     if (robust is None) != (radius is None):
         raise typer.BadParameter("--robust and --radius go together.", param_hint="'--robust'")
+    target = box_of(inside, 1, "'--inside'")
     at = [] if robust is None else robust.replace(",", " ").split()
     other = None if distance is None else load_any(distance)
     with work() as how:
@@ -110,7 +122,7 @@ def ask(
             (invariant, "invariant", lambda: is_invariant(_function(f, "invariant"), domain=domain)),
             (equilibria, "equilibria", lambda: equilibria_of(_function(f, "equilibria"), domain=domain)),
             (other is not None, "distance", lambda: _between(f, other, domain)),
-            (inside is not None, f"inside {' '.join(inside or ())}", lambda: desk.inside(box=inside)),
+            (inside is not None, f"inside {' '.join(inside or ())}", lambda: desk.inside(box=target)),
             (robust is not None, f"robust {robust}", lambda: desk.is_robust(at, radius)),
         )
         place, monotone = partial(_place, count=f.inputs, names=inputs), desk.is_monotone

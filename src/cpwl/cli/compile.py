@@ -33,6 +33,7 @@ from cpwl.cli.shared import (
     Train,
     Work,
     about,
+    box_of,
     check_ending,
     check_neurons,
     check_output,
@@ -47,7 +48,7 @@ from cpwl.cli.shared import (
     table_of,
     table_text,
 )
-from cpwl.errors import InternalError, LimitError, counted
+from cpwl.errors import InputError, InternalError, LimitError, counted
 
 if TYPE_CHECKING:
     from cpwl.compiled import Alternative, Compiled, Within
@@ -186,16 +187,25 @@ def compile(
     if explain:
         lines.append(explain_choice(compiled).removesuffix("\n"))
     data = _summary(p, compiled, source, output, seconds)
+    if compiled.integer is not None:
+        scales = [str(scale) for scale in compiled.integer.scales[-1]]
+        fixed_ends = (
+            f"{output}: x are integers in {compiled.integer.format}; outputs are divided by {', '.join(scales)}"
+        )
+        lines.append(fixed_ends)
+        data |= {"inputs": compiled.integer.format, "outputs_divided_by": scales}
     # Files come last: who ends the command before finds none.
     if proof is not None:
         _check_proof(p, compiled, max_error, dtype)
         statement = _write_proved(compiled, output, proof, dtype)
         lines.append(f"{proof}: proved: {statement['statement']}")
-        if compiled.within is not None and source is not None and source.suffix == ".json":
+        if (compiled.within is not None or integer) and source.suffix == ".json":
             from cpwl.io.c.write import towards
 
-            most = towards(max(compiled.within.tolerance), "float64", 1)
-            lines.append(f"check it: cpwl check {source} {output} {proof} --max-error {most}")
+            net = output.with_suffix(".network.json") if integer else output
+            most = None if compiled.within is None else towards(max(compiled.within.tolerance), "float64", 1)
+            allowed = "" if most is None else f" --max-error {most}"
+            lines.append(f"check it: cpwl check {source} {net} {proof}{allowed}")
         return Said("\n".join(lines), data | statement)
     code = _write(compiled, output, dtype, in_c | {"outside": outside})
     if code is not None:
@@ -534,12 +544,14 @@ def check(
     from cpwl.io.json import save
     from cpwl.proofs.certify import caution_of
 
+    kinds = _checked_kinds(function, network, proof, box)
+    held: Any = None
     floats = None
     with tempfile.TemporaryDirectory() as folder:
         law, weights = function, network
-        if function.suffix.lower() != ".json":
-            law = Path(folder) / "law.json"
-            save(load_any(function), law)
+        if function.suffix.lower() != ".json" or kinds[0] in ("program", "plant"):
+            law, held = Path(folder) / "law.json", load_any(function)
+            save(held, law)
         if network.suffix.lower() != ".json":
             # The checker reads JSON only: the exact values of the exported weights go to a file of their own.
             weights = Path(folder) / "network.json"
@@ -550,12 +562,43 @@ def check(
             code, found = _decided(files, max_error, box, how["executor"], folder)
     verdict = f"{found.pop('verdict')}: {found.pop('reason')}"
     if code == Code.DONE and floats is not None and "cells" not in found:
-        p: Any = load_any(function)
-        found["caution"] = caution = caution_of(p, floats, max_error)
+        held = load_any(function) if held is None else held
+        found["caution"] = caution = caution_of(held, floats, max_error)
         if caution:
             code, verdict = Code.EXACTLY, f"proved in exact arithmetic only: {caution}; {verdict}"
     aside = code not in (Code.DONE, Code.REFUTED, Code.EXACTLY)
     return Said(verdict, {"proved": code == Code.DONE, "verdict": verdict, **found}, code, aside)
+
+
+def _checked_kinds(function: Path, network: Path, proof: Path, box: tuple[str, str] | None) -> list[str | None]:
+    """What the files hold, as far as they say so; files in another order refute nothing, and are refused here."""
+    from cpwl.io.endings import recognized
+    from cpwl.io.json import kind_of
+
+    def kind(path: Path) -> str | None:
+        if not path.is_file():  # a pipe is read once, by the checker
+            return None
+        door = recognized(path)
+        return kind_of(path) if door is None or door.ending == ".json" else door.kinds[0]
+
+    held = list(map(kind, (function, network, proof)))
+    if held[0] == "network" and held[1] not in ("network", "proof", "", None):
+        raise InputError(f"LAW and NET are exchanged: write `cpwl check {network} {function} {proof}`")
+    for path, found, wanted in zip((function, network, proof), held, ("function", "network", "proof"), strict=True):
+        if found not in (None, wanted) and (wanted != "function" or found in ("proof", "")):
+            what = f"a {found}, and not" if found else "no function, network or proof, where it must hold"
+            message = f"{path} holds {what} a {wanted}: write `cpwl check LAW NET PROOF.json`"
+            raise InputError(message, path=str(path))
+    if box is not None:
+        if held[0] != "network":
+            raise typer.BadParameter(f"{function} has a domain of its own; a box is for two networks.", param_hint=_BOX)
+        if "," in box[0]:
+            raise typer.BadParameter("the checker takes one pair LO HI for all inputs.", param_hint=_BOX)
+        box_of(box, 1)
+    return held
+
+
+_BOX = "'--box'"
 
 
 def _decided(

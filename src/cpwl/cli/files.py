@@ -105,6 +105,7 @@ def convert(
     ] = None,
 ) -> Said:
     """Convert a file to another format. `cpwl info` lists the formats."""
+    from cpwl.exact.rational import is_exact_float
     from cpwl.io.endings import write, writer_of
     from cpwl.network import Network
 
@@ -116,8 +117,10 @@ def convert(
             raise InputError("--names and --units are for functions, and --units needs --names")
         held = held.named(_list(names), None if units is None else _list(units))
     write(held, output)
-    data = {"input": str(source), "output": str(output), "kind": door.what, "holds": repr(held)}
-    return Said(f"{output}: {held!r}, as {door.what}", data)
+    layers = () if door.ending == ".json" or not isinstance(held, Network) else held.exact or ()
+    rounds = not all(is_exact_float(part) for weight, bias in layers for part in (weight.data, bias))
+    data = {"input": str(source), "output": str(output), "kind": door.what, "holds": repr(held), "rounded": rounds}
+    return Said(f"{output}: {held!r}, as {door.what}{', weights rounded to doubles' if rounds else ''}", data)
 
 
 def _list(text: str) -> list[str]:
@@ -454,11 +457,15 @@ def plot(
     check_ending(output, ".svg", ".png", ".pdf")
     check_output(output, source)
     held = load_any(source)
+    if shown >= held.outputs:
+        message = f"{source} has {counted(held.outputs, 'output')}, counted from 0."
+        raise typer.BadParameter(message, param_hint="'--output-number'")
     if isinstance(held, Network):
-        if box is not None or kind != "auto":
+        options = {"--box": box is not None, "--kind": kind != "auto", "--output-number": shown > 0}
+        if given := [name for name, is_given in options.items() if is_given]:
             raise typer.BadParameter(
                 f"{source} holds a network, which is drawn layer by layer; `cpwl extract` finds its pieces.",
-                param_hint="'--box'" if box is not None else "'--kind'",
+                param_hint=f"'{given[0]}'",
             )
         _save(held.plot, output)
     else:

@@ -185,7 +185,7 @@ def count_regions(
         )
     seconds = perf_counter() - began
     names = {name: number for name, number in asdict(found).items() if name != "complete" and number is not None}
-    what = ", ".join(f"{number:,} {name.replace('_', ' ')}" for name, number in names.items())
+    what = ", ".join(counted(number, name.replace("_", " ").removesuffix("s")) for name, number in names.items())
     return Said(
         f"{source}: {'' if found.complete else 'at least '}{what} in {seconds:.2f} s",
         {"input": str(source), **asdict(found), "seconds": round(seconds, 6)},

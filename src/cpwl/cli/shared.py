@@ -505,7 +505,7 @@ def box_of(box: tuple[str, str] | None, dim: int, hint: str = "'--box'") -> tupl
     words = " ".join(box).split()
     pairs = [word.split(",") for word in words] if "," in box[0] else [words] * dim
     if len(pairs) != dim:
-        message = f"there are {counted(len(pairs), 'pair')} LO,HI for {counted(dim, 'input')}."
+        message = f"{counted(len(pairs), 'pair')} LO,HI for {counted(dim, 'input')}; give one for each."
         raise typer.BadParameter(message, param_hint=hint)
     try:
         bounds = [[fraction(bound) for bound in pair] for pair in pairs]
@@ -550,8 +550,8 @@ def load_any(path: Path, layout: str | None = None) -> CPWL | Network:
     from cpwl.io.endings import read, recognized
     from cpwl.io.json import load
 
-    if recognized(path) is None and layout is None:
-        return load(path)
+    if layout is None and recognized(path) is None and not path.is_file():
+        return load(path)  # a pipe, which cannot be looked at, or nothing
     options: dict[str, Any] = {} if layout is None else {"layout": layout}
     return read(path, **options)
 

@@ -30,7 +30,8 @@ def plan(analysis: Analysis) -> Plan:
     >>> plan(Analysis(CPWL.from_breakpoints([0], [0], left_slope=-1, right_slope=1))).sizes.neurons
     3
     """
-    networks = [_network(analysis, j) for j in range(analysis.function.outputs)]
+    source = _source(analysis)
+    networks = [_network(source, j) for j in range(source.function.outputs)]
     return Plan.of("paper", outputs_together(networks), analysis.sample.points)
 
 
@@ -44,11 +45,18 @@ def least(analysis: Analysis) -> Least:
     >>> least(known).neurons, plan(known).sizes.neurons, least(known).neurons
     (8, 17, 17)
     """
+    analysis = _source(analysis)
     p = analysis.function
     rows = analysis.row_sizes if analysis.knows_orders else [[1] * p.num_pieces] * p.outputs
     counts = [algorithm1(own) for own in rows]
     neurons = counts[0].neurons if p.outputs == 1 else r(-(-p.num_pieces // 2))
     return Least(neurons, "the formula of Algorithm 1", max(count.layers for count in counts))
+
+
+def _source(analysis: Analysis) -> Analysis:
+    """The exact function near float data if it has as many pieces, a row for each: a proof finds it, too."""
+    exact = analysis.simplest
+    return exact if exact.function.num_pieces == analysis.function.num_pieces else analysis
 
 
 def _network(analysis: Analysis, output: int) -> Network:

@@ -18,7 +18,7 @@ from cpwl.function.cpwl import CPWL
 from cpwl.function.parts import Laws, Parts
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron, fact
 
-_PRIME = 2**61 - 1
+_PRIME = 2**31 - 1  # products of residues stay below 2**62
 _LOW = 4  # below this dimension there is nothing to gain, but for gates
 
 
@@ -70,12 +70,23 @@ def essential_coordinates(p: CPWL, low: int = _LOW) -> NDArray[np.int64]:
 
 def _is_full(p: CPWL) -> bool:
     """Whether a prime shows that the first rows span everything, as rows of float data do by their noise."""
-    stack, dim = p.polyhedra, p.dim
-    first = Polyhedron(stack.A[:dim], stack.b[:dim], None if stack.exact is None else stack.exact[:dim])
-    rows = first.integer()[:, :-1]
-    return len(rows) == dim and bool(
-        nmod_mat(dim, dim, [v % _PRIME for v in rows.ravel().tolist()], _PRIME).rank() == dim
-    )
+    dim, stack = p.dim, p.polyhedra
+    if len(stack.b) < dim:
+        return False
+    first = _residues(stack.A[:dim]) if stack.exact is None else stack.exact[:dim, :-1] % _PRIME
+    return bool(nmod_mat(fmpz_mat(first.tolist()), _PRIME).rank() == dim)
+
+
+def _residues(A: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Floats modulo the prime, each being ``m 2^e`` with integers `m` and `e`.
+
+    >>> _residues(np.array([3.0, -1.0, 0.5])).tolist() == [3, _PRIME - 1, (_PRIME + 1) // 2]
+    True
+    """
+    share, exponent = np.frexp(A)
+    used, place = np.unique(exponent, return_inverse=True)
+    power = np.array([pow(2, int(e) - 53, _PRIME) for e in used], dtype=np.int64)
+    return np.asarray((share * 2.0**53).astype(np.int64) % _PRIME * power[place].reshape(A.shape) % _PRIME)
 
 
 def _distinct_normals(p: CPWL) -> NDArray[np.object_]:

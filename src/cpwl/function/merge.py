@@ -473,18 +473,22 @@ def _hold_all(
 
 
 @method_of(CPWL, "merge")
-def merge(p: CPWL, spans: Generators | None = None) -> CPWL:
+def merge(p: CPWL) -> CPWL:
     """The same function in fewer pieces, or `p` itself if no pieces can be merged.
 
     Exactly for exact data. For float data a row bounds a piece within `tol`, relative, and the law of the first
-    piece stands for those of its component. Corners and rays, `spans` if they are known, decide where they are cheap,
-    linear programs elsewhere.
+    piece stands for those of its component. Corners and rays decide where they are cheap, linear programs elsewhere.
 
     >>> from cpwl import CPWL
     >>> p = CPWL.from_pieces([[[1]], [[-1], [1]], [[-1]]], [[0], [0, 2], [-2]], [[0], [1], [1]], [0, 0, 0])
     >>> merge(p).num_pieces
     2
     """
+    return merge_spanned(p, None)
+
+
+def merge_spanned(p: CPWL, spans: Generators | None) -> CPWL:
+    """The same with the corners and rays of the pieces, where they are known."""
     found = merge_with_groups(p, spans)[0].with_names_of(p)
     found.facts[merge] = True  # nobody need merge it again
     return found

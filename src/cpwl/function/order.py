@@ -18,7 +18,7 @@ from cpwl.exact.integers import primitive, ratio_view, rounding, sign, signs_at,
 from cpwl.executors import spread
 from cpwl.function.cpwl import CPWL, generators_of
 from cpwl.function.parts import scale_of
-from cpwl.geometry.generators import Generators, corners_of, generators
+from cpwl.geometry.generators import Generators, corners_of
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron, ranges
 from cpwl.geometry.probe import Probe
 from cpwl.progress import Progress
@@ -44,11 +44,11 @@ def order_at_generators(
 ) -> tuple[Relation, Relation, Relation]:
     """``above[i, m]``: ``f_m >= f_c`` on piece `i` with component `c`, ``below``, and which pieces are decided.
 
-    `laws` has one row a component: integers ``(g, o, 1) * denominator``, or floats ``(g, o)`` of data whose coordinates
-    are of the size `unit` and whose values may be off by `slack`.
+    `laws` has one row a component: integers ``(g, o, 1) * denominator``, or floats ``(g, o, 1)`` of data whose
+    coordinates are of the size `unit` and whose values may be off by `slack`.
     """
     exact = laws.dtype == object
-    law = ratio_view(laws[:, :-1], laws[:, -1:]) if exact else laws
+    law = ratio_view(laws[:, :-1], laws[:, -1:]) if exact else laws[:, :-1]
     view, known = (unit_view(spanned.places), spanned.known) if exact else _corners(spanned, unit)
     above = np.zeros((len(component), len(laws)), dtype=bool)
     below, pieces = np.zeros_like(above), np.flatnonzero(known)
@@ -91,18 +91,6 @@ def _questions(
     return np.concatenate([first, other]), number
 
 
-def corners_within(body: Polyhedron, unit: float) -> NDArray[np.float64] | None:
-    """The corners ``(x, 1)`` of one polyhedron, if it is bounded and none of them is far away; else None.
-
-    >>> body = Polyhedron.from_rows([[1.0, 1.0], [-1.0, 0.0], [0.0, -1.0]], [0.5, 0.0, 0.0])
-    >>> sorted(corners_within(body, 1.0).tolist())
-    [[0.0, 0.0, 1.0], [0.0, 0.5, 1.0], [0.5, 0.0, 1.0]]
-    """
-    spanned = generators(body.alone())
-    corners, bounded = _corners(spanned, unit)
-    return corners[spanned.member] if bounded[0] else None
-
-
 def _corners(spanned: Generators, unit: float) -> tuple[NDArray[np.float64], Relation]:
     """The corners ``(x, 1)`` in floats, and which polyhedra have nothing but corners, none of them far away."""
     weight = spanned.places[:, -1]
@@ -122,7 +110,8 @@ def _corners(spanned: Generators, unit: float) -> tuple[NDArray[np.float64], Rel
 class PieceOrder:
     """Decides ``f_m >= f_c`` and ``f_m <= f_c`` on pieces; holds arrays only, so that it can be sent away.
 
-    `laws` has one row a component: integers ``(g, o, 1) * denominator`` for exact data, else floats ``(g, o)``.
+    `laws` has one row a component, ``(g, o, 1)`` times a denominator: integers for exact data, else floats with values
+    that may be off by `slack`.
     """
 
     polyhedra: Polyhedra
@@ -130,16 +119,19 @@ class PieceOrder:
     component: NDArray[np.int64]
     tol: float
     slack: float
-    unit: float
-    """The size of the coordinates of float data."""
 
     @classmethod
     def of(cls, p: CPWL, output: int, slack: float) -> PieceOrder:
         """The decisions to be made for one output of `p`."""
-        laws = p.components(output)
-        table = laws.integer()[:, 0] if p.tol == 0 else laws.coefficients()[:, 0]
-        unit = scale_of(p.polyhedra, p.laws, p.tol).unit if p.tol else 1.0
-        return cls(p.polyhedra, table, p.component[:, output], p.tol, slack, unit)
+        own = p.components(output)
+        view = own.coefficients()[:, 0]
+        laws = own.integer()[:, 0] if p.tol == 0 else np.column_stack([view, np.ones(len(view))])
+        return cls(p.polyhedra, laws, p.component[:, output], p.tol, slack)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether laws are integers, and nothing is off."""
+        return bool(self.laws.dtype == object)
 
     def __call__(self, pieces: NDArray[np.int64]) -> tuple[NDArray[np.bool_], NDArray[np.bool_], int]:
         """Both relations for the given pieces, and how many linear programs that took."""
@@ -160,7 +152,7 @@ class PieceOrder:
 
     def _stated(self, body: Polyhedron) -> set[tuple[int, ...]]:
         """The laws that rows of exact pieces say to be at least 0, as on the pieces of a maximum, and 0 itself."""
-        if self.tol:
+        if not self.is_exact:
             return set()
         rows = body.integer()
         laws = primitive(np.column_stack([-rows[:, :-1], rows[:, -1:]]))
@@ -174,23 +166,17 @@ class PieceOrder:
         """``f_m >= f_own`` on a part of a piece, where what held on the piece still holds."""
         above = known.copy()
         difference = self.differences(own)
-        if self.tol == 0:
-            places = corners_of(body.integer())
-            if len(places):
-                return np.asarray((signs_at(difference, places) >= 0).all(axis=1))
-        elif (near := corners_within(body, self.unit)) is not None:
-            return np.asarray(known | (near @ difference.T >= -self.slack).all(axis=0))
+        if self.is_exact and len(places := corners_of(body.integer())):
+            return np.asarray((signs_at(difference, places) >= 0).all(axis=1))
         seen = self._first_places(probe, body)
         for m in np.flatnonzero(~known):
             above[m] = self._holds(probe, body, difference[m], seen)
         return above
 
-    def differences(self, c: int) -> NDArray[Any]:
-        """``f_m - f_c`` for every `m`, as rows ``(g, o)``, for exact data each up to a positive factor."""
-        if self.tol:
-            return np.asarray(self.laws - self.laws[c])
-        own = self.laws[c]
-        return np.asarray(self.laws[:, :-1] * own[-1] - own[:-1] * self.laws[:, -1:])
+    def differences(self, c: int, which: Any = slice(None)) -> NDArray[Any]:
+        """``f_m - f_c`` for every `m`, or those given, as rows ``(g, o)``, each times both denominators."""
+        own, laws = self.laws[c], self.laws[which]
+        return np.asarray(laws[:, :-1] * own[-1] - own[:-1] * laws[:, -1:])
 
     def _holds(self, probe: Probe, body: Polyhedron, law: NDArray[Any], places: list[NDArray[Any]]) -> bool:
         """Whether ``law >= 0`` on the piece; `places` are points ``(x, 1)`` and rays ``(r, 0)`` seen in it."""
@@ -201,7 +187,7 @@ class PieceOrder:
             return True  # nothing there
         unbounded = value == np.inf
         place = np.append(where, 0 if unbounded else 1)
-        if (self.tol == 0 or not unbounded) and not any((place == other).all() for other in places):
+        if (self.is_exact or not unbounded) and not any((place == other).all() for other in places):
             places.append(place)
         return bool(not unbounded and value <= law[-1] + self.slack)
 
@@ -243,9 +229,10 @@ def order_components(
         'Use construction="gates", which compares neighbours only.',
     )
     work = PieceOrder.of(p, output, value_tolerance(p))
-    above, below, known = order_at_generators(work.laws, work.component, generators_of(p), work.unit, work.slack)
-    if p.tol and not known.all():
-        *cones, new = order_on_cones(p.polyhedra, work.laws, work.component, p.tol, work.slack)
+    unit = 1.0 if work.is_exact else scale_of(p.polyhedra, p.laws, p.tol).unit
+    above, below, known = order_at_generators(work.laws, work.component, generators_of(p), unit, work.slack)
+    if not (work.is_exact or known.all()):
+        *cones, new = order_on_cones(p.polyhedra, work.laws[:, :-1], work.component, p.tol, work.slack)
         above[new], below[new] = cones[0][new], cones[1][new]
         known = known | new
     left = np.flatnonzero(~known)
@@ -279,76 +266,52 @@ class Excess:
     amount: float
 
 
-class RowTest:
-    """The *below* test for rows of one output of a function, one row at a time."""
-
-    def __init__(self, p: CPWL, output: int, order: Order) -> None:
-        self.p, self.order = p, order
-        self.component = p.component[:, output]
-        laws = p.components(output)
-        self.laws = laws.integer()[:, 0] if p.tol == 0 else laws.coefficients()[:, 0]
-        self.slack = value_tolerance(p)
-        self.probe = Probe(p.tol)
-
-    def find_excess(self, row: NDArray[np.int64], number: int = 0) -> Excess | None:
-        """A point where the row exceeds the function, or None if it is valid."""
-        for j in np.flatnonzero(~self.order.below[:, row].any(axis=1)):
-            point, value = self._largest(row, int(j))
-            if value > self.slack:
-                return Excess(number, int(j), point, float(value))
-        return None
-
-    def _largest(self, row: NDArray[np.int64], j: int) -> tuple[NDArray[Any], Any]:
-        """The largest excess of the row on piece `j` and where; at a place with at least 1 if it has no bound."""
-        program = self.program(row, j)
-        value, where = self.probe.maximum(program, [0] * self.p.dim + [1])
-        if value == np.inf:
-            floor = Polyhedron(np.append(np.zeros(self.p.dim), -1.0)[None], np.array([-1.0]))
-            seen = self.probe.interior(program.meet(floor))  # where the excess is at least 1
-            if seen is None and self.p.tol:
-                message = f"whether a row stays below the function on piece {j} cannot be told from noise, far out"
-                raise ConstructionError(message, row=row, piece=j)
-            if seen is None:
-                raise InternalError("an unbounded excess is nowhere 1", row=row, piece=j)
-            return seen[:-1], value
-        return where[:-1], value
-
-    def program(self, row: NDArray[np.int64], j: int) -> Polyhedron:
-        """The points ``(x, v)`` with ``v <= f_m - p`` for all `m` in the row and `x` in piece `j`."""
-        body = self.p.polyhedra[j]
-        own = self.laws[self.component[j]]
-        if self.p.tol:
-            law = self.laws[row] - own
-            above = np.column_stack([-law[:, :-1], np.ones(len(row)), law[:, -1]])
-            inside = np.column_stack([body.A, np.zeros(len(body.b)), body.b])
-            both = np.concatenate([above, inside])
-            return Polyhedron(both[:, :-1], both[:, -1])
-        f = self.laws[row]
-        d, e = f[:, -1:], own[-1]
-        law = f[:, :-1] * e - own[:-1] * d  # (f_m - p) times d_m e
-        above = np.column_stack([-law[:, :-1], d * e, law[:, -1:]])
-        rows = body.integer()
-        inside = np.column_stack([rows[:, :-1], rows[:, -1] * 0, rows[:, -1]])
-        both = np.concatenate([above, inside])
-        view = np.asarray(both / np.abs(both[:, :-1]).max(axis=1)[:, None], dtype=np.float64)
-        return Polyhedron(view[:, :-1], view[:, -1], both)
-
-
 def find_excess(
     p: CPWL, output: int, order: Order, rows: Sequence[NDArray[np.int64]], progress: Progress | None = None
 ) -> Excess | None:
     """The first of many rows that exceeds the function somewhere, with a witness; None if all are valid."""
-    test = RowTest(p, output, order)
+    work, probe = PieceOrder.of(p, output, value_tolerance(p)), Probe(p.tol)
     seen: set[bytes] = set()
     for i, row in enumerate(rows):
         if row.tobytes() not in seen:
             seen.add(row.tobytes())
-            excess = test.find_excess(row, i)
-            if excess is not None:
-                return excess
+            for j in np.flatnonzero(~order.below[:, row].any(axis=1)).tolist():
+                point, value = _largest_excess(work, probe, row, j)
+                if value > work.slack:
+                    return Excess(i, j, point, float(value))
         if progress is not None:
             progress(i + 1, len(rows), "checking rows")
     return None
+
+
+def _largest_excess(work: PieceOrder, probe: Probe, row: NDArray[np.int64], j: int) -> tuple[NDArray[Any], Any]:
+    """The largest excess of the row on piece `j` and where; at a place with at least 1 if it has no bound."""
+    program, dim = _program(work, row, j), work.polyhedra.dim
+    value, where = probe.maximum(program, [0] * dim + [1])
+    if value == np.inf:
+        floor = Polyhedron(np.append(np.zeros(dim), -1.0)[None], np.array([-1.0]))
+        seen = probe.interior(program.meet(floor))  # where the excess is at least 1
+        if seen is None and not work.is_exact:
+            message = f"whether a row stays below the function on piece {j} cannot be told from noise, far out"
+            raise ConstructionError(message, row=row, piece=j)
+        if seen is None:
+            raise InternalError("an unbounded excess is nowhere 1", row=row, piece=j)
+        return seen[:-1], value
+    return where[:-1], value
+
+
+def _program(work: PieceOrder, row: NDArray[np.int64], j: int) -> Polyhedron:
+    """The points ``(x, v)`` with ``v <= f_m - p`` for all `m` in the row and `x` in piece `j`."""
+    body, own = work.polyhedra[j], int(work.component[j])
+    law, d = work.differences(own, row), work.laws[row, -1] * work.laws[own, -1]
+    rows = body.integer() if work.is_exact else np.column_stack([body.A, body.b])
+    above = np.column_stack([-law[:, :-1], d, law[:, -1]])
+    inside = np.column_stack([rows[:, :-1], rows[:, -1] * 0, rows[:, -1]])
+    both = np.concatenate([above, inside])
+    if not work.is_exact:
+        return Polyhedron(both[:, :-1], both[:, -1])
+    view = np.asarray(both / np.abs(both[:, :-1]).max(axis=1)[:, None], dtype=np.float64)
+    return Polyhedron(view[:, :-1], view[:, -1], both)
 
 
 # The order of components on float pieces whose rows are independent: no more rows than inputs, and no linear program.

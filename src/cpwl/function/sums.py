@@ -170,7 +170,10 @@ def _constant(graph: Graph) -> tuple[NDArray[np.object_], NDArray[np.object_]]:
 
 
 def _peeled(graph: Graph) -> tuple[NDArray[np.object_], NDArray[np.object_]]:
-    """The commonest jump of each hyperplane that has one on most of its facets; and what is left across pairs."""
+    """The commonest jump of each hyperplane that has one on most of its facets; and what is left across pairs.
+
+    `ConstructionError` if that is no more than `_constant` has.
+    """
     value, _ = _constant(graph)
     seen: dict[int, Counter[tuple[Any, ...]]] = defaultdict(Counter)
     for h, jump in zip(graph.plane.tolist(), graph.jump, strict=True):
@@ -184,6 +187,8 @@ def _peeled(graph: Graph) -> tuple[NDArray[np.object_], NDArray[np.object_]]:
     free = Counter(_primitive(graph.planes[h, :-1]) for h in np.flatnonzero((value != 0).any(axis=1)))
     parallel = many + free
     rows = [(h, jump) for h, jump in wanted if parallel[_primitive(graph.planes[h, :-1])] > _MANY]
+    if not rows:
+        raise ConstructionError(_NOT)
     # A hyperplane cuts no piece iff its two sides are known on all pieces: then it is in no condition with the jump 1.
     cuts = np.asarray(_around(graph, np.ones((len(graph.one), 1), dtype=object), _CYCLES)[0].any(axis=1))
     for h, jump in rows:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from cpwl.errors import InputError, LimitError
 from cpwl.exact.integers import determinant, number_rows, primitive, ratio_view, sides, signs_at
 from cpwl.exact.rational import from_flint
-from cpwl.geometry.facets import facets_of, hyperplanes, rows_of
+from cpwl.geometry.facets import facets_of, hyperplanes, known_facets, rows_of
 from cpwl.geometry.generators import MOST, Generators, generators
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron, end_to_end, fact, joined, ranges
 from cpwl.geometry.probe import Probe
@@ -187,16 +187,18 @@ def _within_another(
 def _by_programs(polyhedra: Polyhedra, which: NDArray[np.int64], full: bool) -> tuple[NDArray[np.int64], Bodies]:
     """Interior and facets by linear programs, one polyhedron after the other."""
     planes, probe = hyperplanes(polyhedra, 0.0), Probe(0.0)
-    kept, rows = [], []
+    kept, facets = [], []
     for i in which.tolist():
         if full or probe.interior(polyhedra[i]) is not None:
             kept.append(i)
-            rows.append([facet.row for facet in facets_of(polyhedra, planes, i, probe)])
-    start = np.cumsum([0] + [len(own) for own in rows]).astype(np.int64)
-    chosen = np.array([r for own in rows for r in own], dtype=np.int64)
+            facets.append(facets_of(polyhedra, planes, i, probe))
+    start = np.cumsum([0] + [len(own) for own in facets]).astype(np.int64)
+    chosen = np.array([facet.row for own in facets for facet in own], dtype=np.int64)
     exact = polyhedra.exact
     assert exact is not None
     stack = Polyhedra(polyhedra.A[chosen], polyhedra.b[chosen], start, exact[chosen])
+    for k, own in enumerate(facets):  # nobody need find them again
+        known_facets(stack)[k] = [replace(f, piece=k, row=int(start[k]) + r) for r, f in enumerate(own)]
     none = np.zeros((0, polyhedra.dim + 1), dtype=object)
     nothing = Generators(none, chosen[:0], np.zeros(len(kept) + 1, dtype=np.int64))
     return np.array(kept, dtype=np.int64), Bodies(stack, nothing)

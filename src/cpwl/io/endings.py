@@ -13,8 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from inspect import signature
-from pathlib import PurePath
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NoReturn, TypeAlias
 
 from cpwl.compiled import Compiled
 from cpwl.doors import check_argument, check_path
@@ -84,7 +83,7 @@ def read(path: str | os.PathLike[str], **options: Any) -> CPWL | Network:
     CPWL(R^1 -> R^1, 1 piece, 1 component, exact)
     """
     check_path(path, "read")
-    door = recognized(path) or _door(path, "read")
+    door = recognized(path) or _refuse(path, "read")
     reader = door.function()
     _check_options(door, reader, options)
     found: CPWL | Network = reader(path, **options)
@@ -121,19 +120,23 @@ def write(value: CPWL | Network | Compiled, path: str | os.PathLike[str], **opti
 
 def recognized(path: str | os.PathLike[str]) -> Door | None:
     """The reader of a file, by its ending, or by what is in it; None if neither says."""
-    if any(_fits(door, path) for door in doors("read")):
-        return _door(path, "read")
-    ending = ending_of_content(_head(path))
-    return next((door for door in doors("read") if door.ending == ending), None)
+    return _by_name(path, "read") or _by_name(ending_of_content(_head(path)), "read")
 
 
 def writer_of(path: str | os.PathLike[str]) -> Door:
     """The writer of a file; `InputError` with those there are if its ending is unknown."""
-    return _door(path, "written")
+    return _by_name(path, "written") or _refuse(path, "written")
 
 
-def _fits(door: Door, path: str | os.PathLike[str]) -> bool:
-    return PurePath(os.fsdecode(path)).name.lower().endswith(door.ending)
+def _by_name(path: str | os.PathLike[str], verb: Verb) -> Door | None:
+    name = os.fsdecode(path).lower()
+    return next((door for door in doors(verb) if name.endswith(door.ending)), None)
+
+
+def _refuse(path: str | os.PathLike[str], verb: Verb) -> NoReturn:
+    known = ", ".join(door.ending for door in doors(verb))
+    name = os.fsdecode(path)
+    raise InputError(f"`{name}` has an unknown ending; files that can be {verb} end in {known}", path=name)
 
 
 def _head(path: str | os.PathLike[str]) -> bytes:
@@ -169,12 +172,3 @@ _BEGINNINGS: tuple[tuple[bytes, str], ...] = (
     (rb"(?:[A-Za-z_][\w ]*[,;\t])*[A-Za-z_][\w ]*\r?\n[-+.\d]", ".csv"),
     (rb"[-+.\d/eE]+[,;\t ]+[-+.\d/eE]+\s", ".csv"),
 )
-
-
-def _door(path: str | os.PathLike[str], verb: Verb) -> Door:
-    name = os.fsdecode(path)
-    fitting = [door for door in doors(verb) if _fits(door, path)]
-    if not fitting:
-        known = ", ".join(door.ending for door in doors(verb))
-        raise InputError(f"`{name}` has an unknown ending; files that can be {verb} end in {known}", path=name)
-    return max(fitting, key=lambda door: len(door.ending))

@@ -39,7 +39,7 @@ from cpwl.passes.simplify import simplify
 
 
 @dataclass(frozen=True, slots=True)
-class Affine:
+class AffineForm:
     """``sum of slopes[v] * v + constant`` over variables `v`, by name; no slope is 0."""
 
     slopes: tuple[tuple[str, Fraction], ...]
@@ -60,10 +60,10 @@ class _Digested:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sum(_Digested):
+class SumOfMaxima(_Digested):
     """``base + sum of factor * term``, all terms maxima."""
 
-    base: Affine
+    base: AffineForm
     terms: tuple[tuple[Fraction, Max], ...]
 
     def __post_init__(self) -> None:
@@ -81,12 +81,12 @@ class Max(_Digested):
         object.__setattr__(self, "digest", _digest(b"max", *map(_bytes, self.members)))
 
 
-Expression: TypeAlias = Affine | Sum | Max
+Expression: TypeAlias = AffineForm | SumOfMaxima | Max
 _ZERO = Fraction(0)
 
 
 def _bytes(part: Expression) -> bytes:
-    return repr(part).encode() if isinstance(part, Affine) else part.digest
+    return repr(part).encode() if isinstance(part, AffineForm) else part.digest
 
 
 def _digest(*parts: bytes) -> bytes:
@@ -102,44 +102,44 @@ def add(parts: Sequence[Expression]) -> Expression:
         if isinstance(part, Max):
             factors[part] = factors.get(part, _ZERO) + 1
             continue
-        base = part.base if isinstance(part, Sum) else part
+        base = part.base if isinstance(part, SumOfMaxima) else part
         for name, slope in base.slopes:
             slopes[name] = slopes.get(name, _ZERO) + slope
         constant += base.constant
-        for factor, term in part.terms if isinstance(part, Sum) else ():
+        for factor, term in part.terms if isinstance(part, SumOfMaxima) else ():
             factors[term] = factors.get(term, _ZERO) + factor
-    base = Affine(tuple(sorted((name, slope) for name, slope in slopes.items() if slope)), constant)
+    base = AffineForm(tuple(sorted((name, slope) for name, slope in slopes.items() if slope)), constant)
     terms = tuple((factor, term) for term, factor in factors.items() if factor)
     if not terms:
         return base
     if terms[0][0] == 1 and len(terms) == 1 and not base.slopes and not base.constant:
         return terms[0][1]
-    return Sum(base, terms)
+    return SumOfMaxima(base, terms)
 
 
 def scaled(factor: Fraction, part: Expression) -> Expression:
     """A constant times an expression."""
     if factor == 1:
         return part
-    if isinstance(part, Affine):
+    if isinstance(part, AffineForm):
         slopes = tuple((name, factor * slope) for name, slope in part.slopes) if factor else ()
-        return Affine(slopes, factor * part.constant)
+        return AffineForm(slopes, factor * part.constant)
     if factor == 0:
-        return Affine((), _ZERO)
+        return AffineForm((), _ZERO)
     if isinstance(part, Max):
-        return Sum(Affine((), _ZERO), ((factor, part),))
+        return SumOfMaxima(AffineForm((), _ZERO), ((factor, part),))
     base = scaled(factor, part.base)
-    assert isinstance(base, Affine)
-    return add([base, Sum(Affine((), _ZERO), tuple((factor * f, term) for f, term in part.terms))])
+    assert isinstance(base, AffineForm)
+    return add([base, SumOfMaxima(AffineForm((), _ZERO), tuple((factor * f, term) for f, term in part.terms))])
 
 
 def maximum(parts: Sequence[Expression]) -> Expression:
     """The largest of expressions."""
-    highest: dict[tuple[tuple[str, Fraction], ...], Affine] = {}
+    highest: dict[tuple[tuple[str, Fraction], ...], AffineForm] = {}
     others: dict[Expression, None] = {}
     for part in parts:
         for member in part.members if isinstance(part, Max) else (part,):
-            if not isinstance(member, Affine):
+            if not isinstance(member, AffineForm):
                 others[member] = None
             elif member.slopes not in highest or member.constant > highest[member.slopes].constant:
                 highest[member.slopes] = member
@@ -307,14 +307,14 @@ class _Parser:
         self.step()
         if kind == "number":
             try:
-                return Affine((), fraction(word))
+                return AffineForm((), fraction(word))
             except InputError as error:
                 raise self.refuse(str(error), at) from None
         if kind == "name":
             return (
                 self.call(word, at)
                 if self.word == "(" and self.kind == "sign"
-                else Affine(((word, Fraction(1)),), _ZERO)
+                else AffineForm(((word, Fraction(1)),), _ZERO)
             )
         if kind == "sign" and word == "(":
             with_brackets = self.inside(at)
@@ -351,12 +351,12 @@ class _Parser:
 
 
 def _constant(part: Expression) -> Fraction | None:
-    return part.constant if isinstance(part, Affine) and not part.slopes else None
+    return part.constant if isinstance(part, AffineForm) and not part.slopes else None
 
 
 _FUNCTIONS: dict[str, tuple[int, int | None, Callable[[Sequence[Expression]], Expression]]] = {
     "abs": (1, 1, lambda a: maximum([a[0], scaled(Fraction(-1), a[0])])),
-    "relu": (1, 1, lambda a: maximum([a[0], Affine((), Fraction(0))])),
+    "relu": (1, 1, lambda a: maximum([a[0], AffineForm((), Fraction(0))])),
     "clip": (3, 3, lambda a: minimum([maximum([a[0], a[1]]), a[2]])),
     "max": (1, None, maximum),
     "min": (1, None, minimum),
@@ -387,11 +387,11 @@ def function_of(outputs: Sequence[Expression], variables: Sequence[str], domain:
 
     @cache
     def made(part: Expression) -> CPWL:
-        if isinstance(part, Affine):
+        if isinstance(part, AffineForm):
             return highest([part])
         if isinstance(part, Max):
-            flat = [member for member in part.members if isinstance(member, Affine)]
-            bent = [made(member) for member in part.members if not isinstance(member, Affine)]
+            flat = [member for member in part.members if isinstance(member, AffineForm)]
+            bent = [made(member) for member in part.members if not isinstance(member, AffineForm)]
             return _joined([highest(flat), *bent] if flat else bent, lambda p, q: greatest((p, q)))
         if domain is None and (rank := _independent_hinges(part)) >= _MOST.bit_length():
             raise _too_many(f"at least 2^{rank} pieces")
@@ -400,7 +400,7 @@ def function_of(outputs: Sequence[Expression], variables: Sequence[str], domain:
             arithmetic.add,
         )
 
-    def highest(members: Sequence[Affine]) -> CPWL:
+    def highest(members: Sequence[AffineForm]) -> CPWL:
         """The maximum of affine functions."""
         if (numbers := len(members) ** 2 * len(place)) > _NUMBERS:
             raise _too_many(f"{len(members):,} pieces in R^{len(place)} with {numbers:,} numbers")
@@ -430,7 +430,7 @@ def _too_many(what: str) -> LimitError:
     return LimitError(f"the formula has {what}.\n  {way}")
 
 
-def _independent_hinges(part: Sum) -> int:
+def _independent_hinges(part: SumOfMaxima) -> int:
     """A number `r` such that the sum has at least ``2^r`` pieces on R^n; 0 if that is not known.
 
     A sum of maxima of two affine functions bends on the whole hyperplane on which two are equal, unless terms cancel
@@ -438,9 +438,9 @@ def _independent_hinges(part: Sum) -> int:
     """
     bend: dict[tuple[tuple[str, Fraction], ...], Fraction] = {}
     for factor, term in part.terms:
-        if len(term.members) != 2 or not all(isinstance(member, Affine) for member in term.members):
+        if len(term.members) != 2 or not all(isinstance(member, AffineForm) for member in term.members):
             return 0
-        one, two = (member for member in term.members if isinstance(member, Affine))
+        one, two = (member for member in term.members if isinstance(member, AffineForm))
         step = dict(one.slopes) | {"": one.constant}
         for name, value in (*two.slopes, ("", two.constant)):
             step[name] = step.get(name, Fraction(0)) - value
@@ -470,14 +470,14 @@ def network_of_expressions(outputs: Sequence[Expression], variables: Sequence[st
     @cache
     def tensor(part: Expression) -> Tensor:
         """The expression as a tensor with one entry."""
-        if isinstance(part, Affine):
+        if isinstance(part, AffineForm):
             slopes = [slope for _, slope in part.slopes]
             columns = np.array([place[name] for name, _ in part.slopes], dtype=np.int64)
             rows = np.zeros(len(slopes), dtype=np.int64)
             row = RationalMatrix.from_triples(rows, columns, _exact(slopes), (1, len(variables)))
             return x.linear(row, (1,)).plus(_exact([part.constant]))
         if isinstance(part, Max):  # of a constant and one more member a single neuron makes a maximum
-            constants = [m for m in part.members if isinstance(m, Affine) and not m.slopes]
+            constants = [m for m in part.members if isinstance(m, AffineForm) and not m.slopes]
             best = tape.largest([tensor(m) for m in part.members if m not in constants])
             return tape.maximum(best, _exact([constants[0].constant])) if constants else best
         total = tensor(part.base)
@@ -603,6 +603,6 @@ def _collect(part: Expression, names: set[str], seen: set[Max]) -> None:
             for member in part.members:
                 _collect(member, names, seen)
         return
-    names.update(name for name, _ in (part if isinstance(part, Affine) else part.base).slopes)
-    for _, term in () if isinstance(part, Affine) else part.terms:
+    names.update(name for name, _ in (part if isinstance(part, AffineForm) else part.base).slopes)
+    for _, term in () if isinstance(part, AffineForm) else part.terms:
         _collect(term, names, seen)

@@ -7,6 +7,7 @@ written down in ``schema.json`` in `cpwl.documents`, and whatever is read is val
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -85,24 +86,29 @@ def load(path: str | os.PathLike[str]) -> CPWL | Network:
 # JSON files of whatever kind we read, told apart by what is in them.
 
 
+_FORMATS = {b"cpwl": "function", b"cpwl-network": "network", b"cpwl-proof": "proof"}
+_NAMES = {"program": (b'"proc"', b'"act"'), "plant": (b'"A"', b'"B"', b'"R"', b'"N"')}
+
+
+def kind_of(path: str | os.PathLike[str]) -> str:
+    """What a JSON file holds: a "function", "network", "proof", "program" with active sets or "plant"; else "".
+
+    The names in it decide. Nothing else is looked at.
+    """
+    raw = read_bytes(path)
+    if b'"format"' in raw:
+        found = re.search(rb'"format"\s*:\s*"(cpwl[\w-]*)"', raw)
+        return "" if found is None else _FORMATS.get(found[1], "")
+    return next((kind for kind, names in _NAMES.items() if all(name in raw for name in names)), "")
+
+
 def read_json_file(path: str | os.PathLike[str]) -> CPWL | Network:
     """The function or network in a JSON file: our own format, a program with active sets, or a plant with its law."""
     check_path(path, "read")
-    solved, plant = _inside(path)
-    return read_mpqp(path) if solved else read_plant(path).solve() if plant else load(path)
+    kind = kind_of(path)
+    return read_mpqp(path) if kind == "program" else read_plant(path).solve() if kind == "plant" else load(path)
 
 
 def plant_in(path: str | os.PathLike[str]) -> Plan | None:
     """The plan of the plant in a JSON file; None if something else is in it."""
-    return read_plant(path) if os.fsdecode(path).lower().endswith(".json") and _inside(path) == (False, True) else None
-
-
-def _inside(path: str | os.PathLike[str]) -> tuple[bool, bool]:
-    """Whether a file holds a program with active sets, and whether it holds a plant."""
-    raw = read_bytes(path)
-    own = b'"format"' in raw
-    solved, plant = (not own and all(name in raw for name in names) for names in (_SOLVED, _PLANT))
-    return solved, plant and not solved
-
-
-_SOLVED, _PLANT = (b'"proc"', b'"act"'), (b'"A"', b'"B"', b'"R"', b'"N"')
+    return read_plant(path) if os.fsdecode(path).lower().endswith(".json") and kind_of(path) == "plant" else None

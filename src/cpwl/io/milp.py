@@ -278,7 +278,8 @@ def to_milp(
     path : path-like, optional
         Also write the model there: ``.lp`` or ``.mps``, which all solvers read.
     domain, box
-        The domain: ``(A, b)`` for ``A x <= b``, or ``(low, high)``. It must be bounded. Default: that of the function.
+        The domain: ``(A, b)`` for ``A x <= b``, or ``(low, high)``. It must be bounded. Default: that of the function,
+        outside of which a network means nothing: its part inside counts.
     max_regions : int, optional
         Compute exact neuron ranges up to this many linear regions; above it, use proved bounds.
 
@@ -316,18 +317,23 @@ def to_milp(
 def network_and_domain(
     source: CPWL | Network | Compiled, domain: Domain, box: tuple[Any, Any] | None
 ) -> tuple[Network, Polyhedron]:
-    """The network of what was given, and its bounded domain."""
+    """The network of what was given, and its bounded domain; of a function within its own."""
     function, network = held_parts(source)
     dim = (network or function).inputs  # type: ignore[union-attr]  # one of them is there
     body = as_domain(domain, dim, box=box)
-    if body is None and function is not None:
-        rows = domain_rows(function) if function.domain is None else function.domain.integer()
-        body = Polyhedron.from_rows(rows[:, :-1], rows[:, -1], dim=dim)
+    if function is not None and not (isinstance(source, Compiled) and source.outside == "clip" and body is not None):
+        try:
+            rows = domain_rows(function)
+            own = Polyhedron.from_rows(rows[:, :-1], rows[:, -1], dim=dim)
+            body = own if body is None else body.meet(own)
+        except InputError:  # it is not known: then the caller's domain alone counts
+            if body is None:
+                raise
     ends = None if body is None else bounding_box(body)
     if body is None or (ends is not None and any(low is None or high is None for low, high in ends)):
         raise InputError("the domain is not bounded: give a bounded one, such as `box=(-1, 1)`")
     if ends is None:
-        raise InputError("the domain is empty: no point satisfies all of its rows")
+        raise InputError("the domain is empty: no point satisfies all of its rows, and those of the function's domain")
     return compiled_network(source), body
 
 
@@ -336,10 +342,8 @@ class _Model:
 
     def __init__(self, network: Network, body: Polyhedron, bounds: NeuronBounds) -> None:
         self.network, self.body, self.bounds = network, body, bounds
-        self.names: list[str] = []
-        self.low: list[float] = []
-        self.high: list[float] = []
-        self.binary: list[bool] = []
+        self.columns: list[tuple[str, float, float, bool]] = []
+        """Name, bounds, and whether it is binary."""
         self.rows: list[tuple[str, dict[int, float], float, float]] = []
         self.units: dict[str, float] = {}
 
@@ -352,11 +356,11 @@ class _Model:
             for k in range(len(bias)):
                 own = slice(weight.indptr[k], weight.indptr[k + 1])
                 pairs = zip(weight.indices[own], weight.data[own], strict=True)
-                terms = {before[j]: float(w) * self.units.get(self.names[before[j]], 1.0) for j, w in pairs}
+                terms = {before[j]: float(w) * self.units.get(self.columns[before[j]][0], 1.0) for j, w in pairs}
                 make = self._output if i == last else self._neuron
                 after.append(make(i, k, terms, float(bias[k])))
             before = after
-        columns = {name: number for number, name in enumerate(self.names)}
+        columns = {column[0]: number for number, column in enumerate(self.columns)}
         return Milp(self._highs(), columns, self.bounds, self.network, self.units)
 
     def _inputs(self) -> list[int]:
@@ -399,27 +403,23 @@ class _Model:
         return y
 
     def _column(self, name: str, low: float, high: float, *, binary: bool = False) -> int:
-        self.names.append(name)
-        self.low.append(float(low))
-        self.high.append(float(high))
-        self.binary.append(binary)
-        return len(self.names) - 1
+        self.columns.append((name, float(low), float(high), binary))
+        return len(self.columns) - 1
 
     def _row(self, name: str, terms: dict[int, float], low: float, high: float) -> None:
         self.rows.append((name, terms, low, high))
 
     def _highs(self) -> Any:
-        lp = highspy.HighsLp()
-        start = np.cumsum([0] + [len(row[1]) for row in self.rows])
-        index = np.array([j for row in self.rows for j in row[1]], dtype=np.int32)
-        value = np.array([v for row in self.rows for v in row[1].values()])
-        columns = np.array(self.low), np.array(self.high)
-        rows = np.array([row[2] for row in self.rows]), np.array([row[3] for row in self.rows])
-        kinds = highspy.HighsVarType
-        lp.integrality_ = [kinds.kInteger if binary else kinds.kContinuous for binary in self.binary]
-        lp.col_names_, lp.row_names_ = self.names, [row[0] for row in self.rows]
+        lp, kinds = highspy.HighsLp(), highspy.HighsVarType
+        lp.col_names_, low, high, binary = map(list, zip(*self.columns, strict=True))
+        lp.row_names_, terms, least, most = map(list, zip(*self.rows, strict=True))
+        lp.integrality_ = [kinds.kInteger if each else kinds.kContinuous for each in binary]
+        start = np.cumsum([0] + [len(row) for row in terms])
+        index = np.array([j for row in terms for j in row], dtype=np.int32)
+        value = np.array([v for row in terms for v in row.values()])
+        ends, sums = (np.array(low), np.array(high)), (np.array(least), np.array(most))
         highs = highs_with({"small_matrix_value": 1e-12})  # what is smaller is taken for 0: the least that there is
-        if not highs_takes(lp, highs, np.zeros(len(self.names)), (start, index, value), columns, rows):
+        if not highs_takes(lp, highs, np.zeros(len(low)), (start, index, value), ends, sums):
             raise SolverError("HiGHS refused the model: its numbers are too large for it")
         return highs
 

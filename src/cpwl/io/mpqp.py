@@ -231,9 +231,13 @@ def read_plant(path: str | os.PathLike[str]) -> Plan:
     with reading(path):
         if not isinstance(data, dict):
             raise InputError(f"a plant is an object with {', '.join(_PLANT[:5])} and constraints")
+        if "format" in data:
+            raise InputError('this is a file of another kind (it has a "format"), not a plant: `cpwl info` says which')
         wrong = sorted(data.keys() - {*_PLANT, "note"})
         if wrong:
             raise InputError(f'"{wrong[0]}" is not known: a plant has {", ".join(_PLANT)}', name=wrong[0])
+        if isinstance(data.get("N"), str):  # a decimal
+            raise InputError(f'"N" must be a whole number, not {data["N"]:.50}')
         try:
             return mpc(**{key: data[key] for key in _PLANT if key in data})
         except TypeError as error:

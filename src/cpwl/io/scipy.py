@@ -200,7 +200,7 @@ def _of_polynomials(source: Any, kind: str) -> CPWL:
             i = int(np.argmax(steep))
             degree = f"degree {power} between {x[i]:.6g} and {x[i + 1]:.6g}"
             raise InputError(f"this {kind} is not piecewise linear: it has {degree}", piece=i)
-    proper = np.flatnonzero(np.diff(x) > 0)  # knots of splines are repeated at the ends
+    proper = np.flatnonzero(np.diff(x))  # knots of splines are repeated at the ends
     flat = coefficients.reshape(len(coefficients), len(x) - 1, -1)[:, proper]
     x = np.append(x[proper], x[-1])
     start = flat[-1]
@@ -208,7 +208,7 @@ def _of_polynomials(source: Any, kind: str) -> CPWL:
     end = start + slope * np.diff(x)[:, None]
     _check_joints(x, start, end, kind)
     y = np.concatenate([start, end[-1:]])
-    return _through(x, y, source, slope)
+    return _through(x, y, source, slope) if x[0] < x[-1] else _through(x[::-1], y[::-1], source, slope[::-1])
 
 
 def _check_joints(x: NDArray[np.float64], start: NDArray[Any], end: NDArray[Any], kind: str) -> None:
@@ -388,24 +388,19 @@ def _largest_jump(leaves: _Leaves) -> _Jump | None:
 
 
 def _jump(leaves: _Leaves, i: int, j: int, low: NDArray[np.float64], high: NDArray[np.float64]) -> _Jump:
-    """The largest difference of two laws on the box that is their common facet."""
-    slope = leaves.gradient[j] - leaves.gradient[i]
-    inside = np.where(np.isfinite(low), low, np.where(np.isfinite(high), high, 0.0))
+    """The largest difference of two laws on the box that is their common facet: of each output at one corner."""
+    slope, constant = leaves.gradient[j] - leaves.gradient[i], leaves.offset[j] - leaves.offset[i]
     bounded = np.isfinite(low) & np.isfinite(high)
-    centre = inside.copy()
-    centre[bounded] = low[bounded] / 2 + high[bounded] / 2
-    free = (slope != 0) & ~bounded
-    if free.any():
+    least = np.where(np.isfinite(low), low, np.where(np.isfinite(high), high, 0.0))
+    centre = least / 2 + np.where(np.isfinite(high), high, least) / 2
+    if slope[:, ~bounded].any():
         return _Jump(np.inf, centre, (np.zeros(0), np.zeros(0)))
-    best, at = -1.0, centre
-    for row, constant in zip(slope, leaves.offset[j] - leaves.offset[i], strict=True):
-        for upwards in (1.0, -1.0):
-            corner = np.where(row == 0, centre, np.where(upwards * row > 0, high, low))
-            size = abs(float(row @ corner + constant))
-            if size > best:
-                best, at = size, corner
-    values = tuple(leaves.gradient[k] @ at + leaves.offset[k] for k in (i, j))
-    return _Jump(best, at, (values[0], values[1]))
+    upwards = slope * np.where(slope @ centre + constant < 0, -1, 1)[:, None]
+    corners = np.where(upwards == 0, centre, np.where(upwards > 0, high, low))
+    sizes = np.abs((slope * corners).sum(axis=1) + constant)
+    at = corners[np.argmax(sizes)]
+    one, other = (leaves.gradient[k] @ at + leaves.offset[k] for k in (i, j))
+    return _Jump(float(sizes.max()), at, (one, other))
 
 
 def _rows(low: NDArray[np.float64], high: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

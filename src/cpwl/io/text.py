@@ -8,8 +8,10 @@ from __future__ import annotations
 import csv
 import io
 import math
+import operator
 import os
 import re
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -30,14 +32,14 @@ from cpwl.doors import (
     needed,
     within_float64,
 )
-from cpwl.errors import InputError, LimitError, counted
+from cpwl.errors import CpwlWarning, InputError, LimitError, counted
 from cpwl.exact.rational import fraction
 from cpwl.files import read_text, reading, write_text
 from cpwl.function.answers import point_text
 from cpwl.function.cpwl import CPWL
 from cpwl.function.doctor.first_error import first_error
 from cpwl.geometry.polyhedra import box_polyhedron
-from cpwl.io.formula import Affine, function_of, maximum, minimum
+from cpwl.io.formula import AffineForm, function_of, maximum, minimum
 from cpwl.network.network import Network
 
 if TYPE_CHECKING:
@@ -61,7 +63,8 @@ def number(word: str, line: int, column: int | None = None) -> Fraction:
         if word.strip().lower() in _NOTHING:
             said = "is empty" if not word.strip() else f'is "{word.strip()}", which is not a number'
             raise InputError(f"{where} {said}; write a number there, or leave the line out", line=line) from None
-        raise InputError(f"{where}: {error}", line=line) from None
+        point = f"; decimals have a point: {word.replace(',', '.')}" if re.fullmatch(r"-?\d+,\d+", word) else ""
+        raise InputError(f"{where}: {error}{point}", line=line) from None
 
 
 # Tables in CSV, and the pieces of a function.
@@ -90,7 +93,7 @@ def from_csv(
     simplices (Kuhn), and other points are triangulated (Delaunay). The function is not defined beyond the points.
     Numbers are decimals (0.1 is one tenth) or "p/q". A first line that is not numbers has the names of the columns,
     with units in brackets (``speed [rpm]``); the function keeps them (`CPWL.named`).
-    Columns are separated by commas, semicolons, tabs or spaces, and ``#`` starts a comment.
+    Columns are separated by commas, semicolons, tabs or spaces, cells may be in quotes, and ``#`` starts a comment.
     A file of pieces, as `to_csv` writes it, is recognized.
 
     Parameters
@@ -130,17 +133,45 @@ def from_csv(
                 )
             return _of_matrix(_words(given))
         table, lines, head = _table(_words(given), columns)
-        if layout == "auto" and num_outputs == 1:
+        if layout == "auto" and num_outputs == 1 and not head:
             _check_points(table)
         dim = table.shape[1] - num_outputs
         if dim < 1:
-            message = f"with {num_outputs} columns of values there are no coordinates left of {table.shape[1]}"
+            columns_of = counted(num_outputs, "column")
+            message = f"with {columns_of} of values there are no coordinates left of {table.shape[1]}"
             raise InputError(f"{message}; a table has at least two columns" if num_outputs == 1 else message)
         points, values = table[:, :dim], table[:, dim:]
         if 1 < dim >= len(points):  # a grid has more points, too
             raise _too_few(dim)
         _check_distinct(points, lines)
-        return _named(_function(points, values), head)
+        p = _function(points, values)
+        _tell_of_floats(p, table, lines)
+        return _named(p, head)
+
+
+def _tell_of_floats(p: CPWL, table: NDArray[np.object_], lines: list[int]) -> None:
+    """Warn of decimals as programs print floats, where more laws differ exactly than after rounding."""
+    row = next((i for i, row in enumerate(table) if any(map(_is_float, row))), None)
+    if row is None:
+        return
+    laws = np.column_stack([p.laws.gradient.reshape(p.num_pieces, -1), p.laws.offset])
+    near = np.round(laws / np.maximum(np.abs(laws).max(axis=0), np.finfo(float).tiny), _AGREE)
+    if len(np.unique(near, axis=0)) < len(np.unique(p.component, axis=0)):
+        warnings.warn(
+            f"line {lines[row]} has a decimal of 16 digits or more, as programs print floats. Decimals are exact here: "
+            "rounding makes laws differ that are nearly equal. `compile` with `within=1e-9` may need fewer neurons.",
+            CpwlWarning,
+            stacklevel=4,
+        )
+
+
+# Digits in which laws agree if only the rounding of doubles of 16 digits, and their quotients, have made them differ.
+_AGREE = 11
+
+
+def _is_float(v: Fraction) -> bool:
+    """Whether a number is a decimal of 16 significant digits or more, one of them behind the point."""
+    return v.denominator > 1 and max(abs(v.numerator), v.denominator) > 10**15 and 10**40 % v.denominator == 0
 
 
 def _named(p: CPWL, head: list[str]) -> CPWL:
@@ -163,7 +194,13 @@ def _words(lines: list[str]) -> _Lines:
         if separator == "":
             separator = next((sign for sign in ";,\t" if sign in text), None)
         # A tab at the beginning is an empty cell where tabs separate.
-        words = [word.strip() for word in (text.strip() if separator is None else text.strip(" \r")).split(separator)]
+        words = (text.strip() if separator is None else text.strip(" \r")).split(separator)
+        if '"' in text and separator is not None:
+            try:
+                words = next(csv.reader([text.strip(" \r")], delimiter=separator, skipinitialspace=True))
+            except csv.Error as error:
+                raise InputError(f"line {place}: {error}", line=place) from None
+        words = [word.strip() for word in words]
         while separator is not None and words[-1] == "" and len(words) > max(width, 1):
             words.pop()  # separators at the end of the line
         width = width or len(words)
@@ -184,7 +221,7 @@ def _check_points(table: NDArray[np.object_]) -> None:
     either = f"{rows} points of {counted(columns - 1, 'input')}, or a matrix of {rows - 1} x {columns - 1} values"
     raise InputError(
         f"these numbers are {either} with its axes in the first column and row: say which, "
-        'with `layout="points"` or `layout="matrix"`'
+        'with `layout="points"` or `layout="matrix"`; a first line of names also says that these are points'
     )
 
 
@@ -229,7 +266,7 @@ def _table(lines: _Lines, columns: Sequence[str | int] | None) -> tuple[NDArray[
         if not rows:  # a line of names may be shorter or longer
             width = len(words)
             chosen = list(range(width)) if columns is None else chosen or _places(words, columns)
-        if first == 0 and words[chosen[0]] and not _is_number(words[chosen[0]]):
+        if first == 0 and _are_names([words[k] for k in chosen]):
             head = [words[k] for k in chosen]
             continue
         if len(words) != width or max(chosen) >= width:
@@ -239,6 +276,15 @@ def _table(lines: _Lines, columns: Sequence[str | int] | None) -> tuple[NDArray[
     if not rows:
         raise InputError("there are no numbers in this file")
     return np.array(rows, dtype=object).reshape(len(rows), -1), places, head
+
+
+def _are_names(words: list[str]) -> bool:
+    """Whether a first line has names: not a point of which a number is missing or misspelt."""
+    numbers = [_is_number(word) for word in words]
+    missing = [word.lower().lstrip("+-") in (*_NOTHING, "inf", "infinity") for word in words]
+    if not words[0] or numbers[0] or all(map(operator.or_, numbers, missing)):
+        return False
+    return words[0][0].isalpha() or not any(numbers)
 
 
 def _places(words: list[str], columns: Sequence[str | int]) -> list[int]:
@@ -639,8 +685,8 @@ def _truncated(line: int, words: list[str]) -> CPWL:
         )
     names = [f"x{i}" for i in range(1, len(law))]
     slopes = tuple((name, slope) for name, slope in zip(names, law[1:], strict=True) if slope)
-    low = maximum([Affine(slopes, law[0]), Affine((), Fraction(0))])
-    return function_of([minimum([low, Affine((), Fraction(1))])], names, box_polyhedron((0, 1), len(names)))
+    low = maximum([AffineForm(slopes, law[0]), AffineForm((), Fraction(0))])
+    return function_of([minimum([low, AffineForm((), Fraction(1))])], names, box_polyhedron((0, 1), len(names)))
 
 
 def _regional(lines: list[tuple[int, list[str]]]) -> CPWL:

@@ -7,7 +7,6 @@ import operator
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +20,7 @@ from cpwl.function.cpwl import CPWL
 from cpwl.io.c.grid import GridTables
 from cpwl.io.c.write import lookup_tables
 from cpwl.io.weights import DENSE, Dtype, check_dense_size, dense_layers
-from cpwl.io.windows import Windows, average, convolution, largest, normalised
+from cpwl.io.windows import KernelWindows, average, convolution, largest, normalised, reduced
 from cpwl.network.network import Network
 from cpwl.network.program import Tape, Tensor, network_of
 
@@ -100,7 +99,9 @@ def _convolved(
         before, after = [t // 2 for t in total], [t - t // 2 for t in total]
     else:
         before = after = [0] * n if padding == "valid" else _each(padding, n)
-    windows = Windows.slide(x.shape[2:], size, strides=_each(stride, n), dilations=steps, before=before, after=after)
+    windows = KernelWindows.slide(
+        x.shape[2:], size, strides=_each(stride, n), dilations=steps, before=before, after=after
+    )
     result = x.linear(convolution(windows, weight, groups), (1, len(weight), *windows.shape))
     return _plus(result, bias, n + 1)
 
@@ -117,7 +118,7 @@ def _pooled(tape: Tape, x: Tensor, layer: Any) -> Tensor:
     if len(x.shape) != n + 2:
         raise ValueError(f"it pools channels of {n} dimensions")
     padding = _each(layer.padding, n)
-    windows = Windows.slide(
+    windows = KernelWindows.slide(
         x.shape[2:],
         _each(layer.kernel_size, n),
         strides=_each(layer.stride, n),
@@ -457,67 +458,45 @@ class _Step:
             raise ValueError("it is random in training mode; call `.eval()` first")
         return x
 
-    def reshaped(self, x: Tensor, *_: Any, **__: Any) -> Tensor:
-        """Other dimensions behind the first one, which stays: each sample keeps its entries."""
-        count, *others = self.node.meta["val"].shape
-        if count != _BATCH:
-            raise ValueError("it does not treat each sample of a batch by itself")
-        return x.take(x.numbers.reshape(1, *others))
-
-    def permute(self, x: Tensor, order: list[int]) -> Tensor:
-        order = [k % len(x.shape) for k in order]
-        if order[0]:
-            raise ValueError("it moves the samples")
-        return x.take(x.numbers.transpose(order))
-
-    def transpose(self, x: Tensor, a: int, b: int) -> Tensor:
-        order = list(range(len(x.shape)))
-        order[a], order[b] = order[b], order[a]
-        return self.permute(x, order)
+    def moved(self, given: Any, *how: Any, **named: Any) -> Any:
+        """Entries are moved about: what PyTorch does with their numbers it does with them, in each sample alike."""
+        torch, parts = _torch(), given if isinstance(given, list) else [given]
+        if not all(isinstance(part, Tensor) for part in parts):
+            raise ValueError("it joins the input with constants")
+        if any(isinstance(value, Tensor) for value in _flat([how, list(named.values())])):
+            raise ValueError("it takes an index that depends on the input")
+        joint, places = self.tape.joined(parts)
+        step = len(joint.forms)
+        numbers = [torch.from_numpy(np.concatenate([own + step * k for k in range(_BATCH)])) for own in places]
+        found = self.node.target(numbers if parts is given else numbers[0], *how, **named)
+        results = [each.numpy() for each in (found if isinstance(found, (list, tuple)) else [found])]
+        for each in results:
+            if len(each) != _BATCH or any((each[k] != each[0] + step * k).any() for k in range(_BATCH)):
+                raise ValueError("it does not treat each sample of a batch by itself")
+        taken = tuple(joint.take(each[:1]) for each in results)
+        return taken if isinstance(found, (list, tuple)) else taken[0]
 
     def axis(self, x: Tensor, dim: int) -> int:
         if dim % len(x.shape) == 0:
             raise ValueError("it works along the samples")
         return dim % len(x.shape)
 
-    def slice(self, x: Tensor, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Tensor:
-        if dim % len(x.shape) == 0 and (start or 0) == 0 and (end is None or end >= _BATCH) and step == 1:
-            return x
-        part = [slice(None)] * len(x.shape)
-        part[self.axis(x, dim)] = slice(start, end, step)
-        return x.take(x.numbers[tuple(part)])
-
-    def select(self, x: Tensor, dim: int, index: int) -> Tensor:
-        return x.take(np.take(x.numbers, index, self.axis(x, dim)))
-
-    def cat(self, parts: list[Any], dim: int = 0) -> Tensor:
-        if not all(isinstance(part, Tensor) for part in parts):
-            raise ValueError("it joins the input with constants")
-        joined, numbers = self.tape.joined(parts)
-        return joined.take(np.concatenate(numbers, axis=self.axis(parts[0], dim)))
-
-    def along(self, x: Tensor, dims: Any, keep: bool) -> tuple[NDArray[np.int64], tuple[int, ...]]:
-        """The numbers of all entries, those that become one in a row; and the shape of the result."""
+    def axes(self, x: Tensor, dims: Any) -> list[int]:
+        """The axes that are meant, all but that of the samples if none is named."""
         given = [dims] if isinstance(dims, int) else list(dims or [])
-        axes = {self.axis(x, dim) for dim in given} or set(range(1, len(x.shape)))
-        rest = [k for k in range(len(x.shape)) if k not in axes]
-        kept = tuple(1 if k in axes else size for k, size in enumerate(x.shape) if keep or k not in axes)
-        return x.numbers.transpose([*rest, *axes]).reshape(math.prod(kept), -1), kept
+        return sorted({self.axis(x, dim) for dim in given} or set(range(1, len(x.shape))))
 
     def sum(self, x: Tensor, dims: Any = None, keepdim: bool = False, **_: Any) -> Tensor:
-        rows, shape = self.along(x, dims, keepdim)
-        parts = [x.take(rows[:, k]) for k in range(rows.shape[1])]
-        total = parts[0]
-        for part in parts[1:]:
-            total = total.plus(part)
-        return total.take(total.numbers.reshape(shape))
+        return reduced(x, self.axes(x, dims), keep=keepdim, mean=False)
 
     def mean(self, x: Tensor, dims: Any = None, keepdim: bool = False, **_: Any) -> Tensor:
-        count = self.along(x, dims, keepdim)[0].shape[1]
-        return self.sum(x, dims, keepdim).times(np.array(Fraction(1, count), dtype=object))
+        return reduced(x, self.axes(x, dims), keep=keepdim, mean=True)
 
     def amax(self, x: Tensor, dims: Any = (), keepdim: bool = False) -> Tensor:
-        rows, shape = self.along(x, dims, keepdim)
+        axes = self.axes(x, dims)
+        rest = [k for k in range(len(x.shape)) if k not in axes]
+        shape = tuple(1 if k in axes else size for k, size in enumerate(x.shape) if keepdim or k not in axes)
+        rows = x.numbers.transpose([*rest, *axes]).reshape(math.prod(shape), -1)
         best = self.tape.largest([x.take(rows[:, k]) for k in range(rows.shape[1])])
         return best.take(best.numbers.reshape(shape))
 
@@ -540,6 +519,8 @@ class _Step:
         return self.mean(x, list(range(2, len(x.shape))), True)
 
 
+_MOVING = """_unsafe_view cat expand flatten flip index index_select permute repeat reshape roll select slice split
+split_with_sizes squeeze stack t transpose unbind unsqueeze view"""
 _READ: dict[str, Callable[..., Any]] = {
     **dict.fromkeys(["add", "add_"], _Step.add),
     "sub": lambda step, x, y, alpha=1: step.add(x, y, -alpha),
@@ -563,12 +544,7 @@ _READ: dict[str, Callable[..., Any]] = {
     "addmm": _Step.addmm,
     "dropout": _Step.dropout,
     **dict.fromkeys(["clone", "contiguous", "alias", "detach", "lift_fresh_copy"], lambda _, x, **__: x),
-    **dict.fromkeys(["view", "reshape", "_unsafe_view", "flatten", "squeeze", "unsqueeze"], _Step.reshaped),
-    "permute": _Step.permute,
-    "transpose": _Step.transpose,
-    "slice": _Step.slice,
-    "select": _Step.select,
-    "cat": _Step.cat,
+    **dict.fromkeys(_MOVING.split(), _Step.moved),
     "sum": _Step.sum,
     "mean": _Step.mean,
     "amax": _Step.amax,

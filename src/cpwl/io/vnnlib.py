@@ -11,6 +11,7 @@ import secrets
 import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Context, Decimal, Inexact, localcontext
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -23,8 +24,9 @@ from cpwl.doors import check_argument, check_choice, check_limit, check_number, 
 from cpwl.errors import InputError, LimitError
 from cpwl.exact.rational import text
 from cpwl.files import write_text
+from cpwl.function.answers import point_text
 from cpwl.function.cpwl import CPWL
-from cpwl.function.domain import Box, domain_box
+from cpwl.function.domain import Box, domain_box, domain_rows
 from cpwl.geometry.polyhedra import box_polyhedron
 from cpwl.io.c.write import box_ends, rounded_box
 from cpwl.io.milp import Extreme, extremes
@@ -119,7 +121,7 @@ def queries_of_equivalence(outputs: Sequence[Extreme], margin: Fraction) -> Iter
     for answer, threshold in cases:
         yield Query(
             f"equal_{answer}",
-            f"the two networks differ by at most {gap} on the box: is it {float(threshold):.9g} or more somewhere?",
+            f"the difference in the file is at most {gap} on the box: is it {float(threshold):.9g} or more somewhere?",
             tuple((k, sign, threshold) for k in range(len(outputs)) for sign in (1, -1)),
             answer,
             gap,
@@ -134,15 +136,12 @@ def decimal(value: Fraction) -> str:
     >>> decimal(Fraction(-3, 8)), decimal(Fraction(5)), decimal(Fraction(1, 40))
     ('-0.375', '5.0', '0.025')
     """
-    digits = 0
-    while (value * 10**digits).denominator != 1:
-        digits += 1
-        if digits > 1100:
-            raise ValueError(f"{value} has no finite decimals")
-    whole, rest = divmod(abs(value.numerator) * 10**digits // value.denominator, 10 ** max(digits, 1))
-    if digits == 0:
-        whole, rest = abs(value.numerator), 0
-    return f"{'-' if value < 0 else ''}{whole}.{rest:0{max(digits, 1)}d}"
+    with localcontext(Context(prec=_DIGITS, traps=[Inexact])):
+        written = format(Decimal(value.numerator) / value.denominator, "f")
+    return written if "." in written else f"{written}.0"
+
+
+_DIGITS = 2000  # of a number in decimals; a double has at most 767 of them, and 1,074 behind the point
 
 
 def _short(value: Fraction, step: Fraction, away: int) -> Fraction:
@@ -196,7 +195,8 @@ def to_vnnlib(
     folder : path-like
         A new folder, or an empty one.
     box : pair, optional
-        ``(low, high)``; the domain of the function by default, if that is a box. Ends are rounded inwards to the type.
+        ``(low, high)`` within the domain of a function; by default that domain, if it is a box. Ends are rounded
+        inwards to the type.
     dtype : {"float32", "float64"}
         The type of the ONNX file.
     margin : float
@@ -230,6 +230,10 @@ def to_vnnlib(
     network = compiled_network(source)
     network = rounded(network if against is None else network - compiled_network(against), dtype)
     low, high = _box(source, box, dtype)
+    for value in (source,) if against is None else (source, against):
+        function = held_parts(value)[0]
+        if function is not None and not (isinstance(value, Compiled) and value.outside == "clip"):
+            _check_inside((list(low), list(high)), function)
     found = extremes(network, box_polyhedron((list(low), list(high)), len(low)), max_regions)
     if found is None:
         raise LimitError(
@@ -264,6 +268,19 @@ def _box(source: CPWL | Network | Compiled, box: Any, dtype: str) -> tuple[tuple
     if not (low < high).all():
         raise InputError(f"the box has an input with at most one number of type {dtype} in it")
     return tuple(Fraction(float(v)) for v in low), tuple(Fraction(float(v)) for v in high)
+
+
+def _check_inside(ends: Box, function: CPWL) -> None:
+    """Refuse a box beyond the domain of the function, where the network means nothing."""
+    try:
+        rows = [] if function.tol else domain_rows(function).tolist()
+    except InputError:  # it is not known: the caller's box alone counts, as for float pieces
+        return
+    for *normal, offset in rows:
+        corner = [high if a > 0 else low for a, low, high in zip(normal, *ends, strict=True)]
+        if sum(a * x for a, x in zip(normal, corner, strict=True)) > offset:
+            place = point_text([float(x) for x in corner])
+            raise InputError(f"the box reaches beyond the domain of the function, as far as x = {place}")
 
 
 def _check_witnesses(network: Network, queries: tuple[Query, ...]) -> None:

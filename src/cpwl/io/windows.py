@@ -1,9 +1,9 @@
-"""Layers of images: which entries each window reads, convolutions and poolings as sparse matrices, normalisation."""
+"""Layers of images: windows, convolutions and poolings as sparse matrices, normalisation; sums and means over axes."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -21,10 +21,10 @@ _LIMIT = 50_000_000  # entries of a matrix that we write down
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Windows:
+class KernelWindows:
     """``index[o, k]``: the place that window `o` reads with its entry `k`, -1 for padding; both flat.
 
-    >>> Windows.slide([4], [2], strides=[2], dilations=[1], before=[1], after=[1]).index.tolist()
+    >>> KernelWindows.slide([4], [2], strides=[2], dilations=[1], before=[1], after=[1]).index.tolist()
     [[-1, 0], [1, 2], [3, -1]]
     """
 
@@ -43,7 +43,7 @@ class Windows:
         before: Sequence[int],
         after: Sequence[int],
         ceil: bool = False,
-    ) -> Windows:
+    ) -> KernelWindows:
         """The windows of a kernel that slides over an image with padding; `ceil` keeps a last one that sticks out."""
         n = len(sizes)
         for what, numbers in (("kernel", kernel), ("strides", strides), ("dilations", dilations)):
@@ -86,7 +86,7 @@ def _check_products(size: int) -> None:
         raise LimitError(f"a convolution of {size:,} products exceeds the limit of {_LIMIT:,}")
 
 
-def convolution(windows: Windows, weight: NDArray[Any], groups: int) -> Any:
+def convolution(windows: KernelWindows, weight: NDArray[Any], groups: int) -> Any:
     """The matrix of a convolution with `weight` of shape (out channels, in channels a group, kernel ...)."""
     out, each = weight.shape[:2]
     count, entries = windows.index.shape
@@ -104,7 +104,7 @@ def convolution(windows: Windows, weight: NDArray[Any], groups: int) -> Any:
     return matrix
 
 
-def average(windows: Windows, channels: int, *, count_padding: bool) -> RationalMatrix:
+def average(windows: KernelWindows, channels: int, *, count_padding: bool) -> RationalMatrix:
     """The matrix of the means over windows, for each channel; padding counts as zeros, or not at all."""
     if not count_padding:
         windows.check_read()
@@ -122,7 +122,7 @@ def average(windows: Windows, channels: int, *, count_padding: bool) -> Rational
     return RationalMatrix.from_triples(rows, full.indices, data, full.shape)
 
 
-def largest(tape: Tape, x: Tensor, windows: Windows) -> Tensor:
+def largest(tape: Tape, x: Tensor, windows: KernelWindows) -> Tensor:
     """The largest entry of each window of an image ``(1, channels, ...)``, in pairs."""
     index = windows.filled()
     numbers = np.arange(x.shape[1])[:, None] * windows.places
@@ -143,3 +143,18 @@ def normalised(
     shift = shift if offset is None else shift + fraction_array(offset)
     along = (1, -1) + (1,) * (len(x.shape) - 2)
     return x.times(np.asarray(factor).reshape(along)).plus(np.asarray(shift).reshape(along))
+
+
+def reduced(x: Tensor, axes: Collection[int], *, keep: bool, mean: bool) -> Tensor:
+    """Sums or means over axes, which `keep` leaves as axes of one entry."""
+    shape = tuple(1 if i in axes else size for i, size in enumerate(x.shape))
+    out = np.broadcast_to(np.arange(math.prod(shape)).reshape(shape), x.shape).ravel()
+    if not len(x.forms):
+        raise ValueError("it reads a tensor without entries")
+    count = len(x.forms) // math.prod(shape)
+    size = (math.prod(shape), len(x.forms))
+    columns = np.arange(len(x.forms))
+    matrix: Any = csr_array((np.ones(len(columns)), (out, columns)), shape=size)
+    if mean and count > 1:
+        matrix = RationalMatrix.from_triples(out, columns, np.full(len(columns), Fraction(1, count)), size)
+    return x.linear(matrix, shape if keep else tuple(s for i, s in enumerate(x.shape) if i not in axes))

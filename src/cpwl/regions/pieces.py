@@ -16,7 +16,7 @@ from cpwl.errors import CpwlWarning, InputError, LimitError
 from cpwl.exact.integers import in_order, integer_rows, number_rows, primitive, ratio_view
 from cpwl.function.cpwl import CPWL
 from cpwl.function.evaluate import inner_points
-from cpwl.function.merge import merge as merged
+from cpwl.function.merge import merge_spanned
 from cpwl.function.parts import Known, Laws
 from cpwl.geometry.generators import Generators
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron, joined, picked, ranges
@@ -463,7 +463,7 @@ def as_function(pieces: Pieces, domain: Polyhedron | None, exact: bool, merge: b
     covered = domain if pieces.complete else None
     known = known_of(pieces, thin)
     p = CPWL(pieces.polyhedra, pieces.laws, component, covered, tol, None, pieces.complete, known)
-    return merged(p, pieces.spans) if merge and _has_twins(pieces) else p
+    return merge_spanned(p, pieces.spans) if merge and _has_twins(pieces) else p
 
 
 def known_of(pieces: Pieces, thin: bool) -> Known:

@@ -343,9 +343,14 @@ def index_of(rows: Sequence[DemoRow]) -> Page:
     heads = ("function", "inputs", "pieces", "components", "Hertrich", "Theorem 2", "Algorithm 1", "ours", "layers")
     lines = []
     for row in rows:
-        cells = [*_numbers(row), str(_algorithm_1(row)), f"<b>{row.sizes.neurons:,}</b>", str(row.sizes.depth)]
+        *cells, ours, depth = map(str, _cells(row))
         mark = "good" if row.verdict.accepted else "wrong"
-        cells += [f'<span class="chip {mark}">{escape(row.proof)}</span>', f"{row.seconds:.2f}"]
+        cells += [
+            f"<b>{ours}</b>",
+            depth,
+            f'<span class="chip {mark}">{escape(row.proof)}</span>',
+            f"{row.seconds:.2f}",
+        ]
         links = " ".join(f'<a href="{escape(path.name)}">{escape(path.name)}</a>' for path in row.files)
         name = f'<a href="{escape(row.files.page.name)}">{escape(row.example.name)}</a>'
         about = f"<small>{escape(row.example.about)}</small><small>{links}</small>"
@@ -378,10 +383,7 @@ def demo_table(rows: Sequence[DemoRow]) -> Table:
     for row in rows:
         table.add_row(
             row.example.name,
-            *_numbers(row),
-            _algorithm_1(row),
-            f"{row.sizes.neurons:,}",
-            str(row.sizes.depth),
+            *_cells(row),
             Text(row.proof, style="green" if row.verdict.accepted else "bold red"),
             f"{row.seconds:.1f}" if row.seconds < 9.95 else f"{row.seconds:.0f}",
         )
@@ -398,17 +400,14 @@ def failures(rows: Sequence[DemoRow]) -> list[str]:
     ]
 
 
-def _algorithm_1(row: DemoRow) -> str | Text:
-    if row.failure is None:
-        return f"{row.algorithm1:,}"
-    return Text(f"{row.algorithm1:,}\nwrong by\n{row.failure.amount:.3g}", style="bold red")
-
-
-def _numbers(row: DemoRow) -> list[str]:
-    """Inputs, pieces, components, and the neurons that suffice by the published bounds."""
-    p = row.example.function
-    counts = [f"{number}" for number in (p.dim, p.num_pieces, p.num_components)]
-    return [*counts, *(_power(bound) for bound in (row.hertrich, row.theorem2))]
+def _cells(row: DemoRow) -> list[str | Text]:
+    """Inputs, pieces, components; neurons by the published bounds, of Algorithm 1 and of ours; layers."""
+    p, algorithm1 = row.example.function, Text(f"{row.algorithm1:,}")
+    if row.failure is not None:
+        algorithm1 = Text(f"{row.algorithm1:,}\nwrong by\n{row.failure.amount:.3g}", style="bold red")
+    sizes = (p.dim, p.num_pieces, p.num_components)
+    bounds = (_power(row.hertrich), _power(row.theorem2))
+    return [*map(str, sizes), *bounds, algorithm1, f"{row.sizes.neurons:,}", str(row.sizes.depth)]
 
 
 def _power(count: int) -> str:

@@ -17,6 +17,7 @@ from dataclasses import asdict, dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from time import process_time
+from timeit import Timer
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -163,17 +164,10 @@ _LONG = 0.02  # seconds of a round
 
 def seconds(call: Callable[[], Any]) -> float:
     """The shortest mean of five rounds."""
-    call()
-    start = process_time()
-    call()
-    times = max(1, int(_LONG / max(process_time() - start, 1e-7)))
-    best = np.inf
-    for _ in range(5):
-        start = process_time()
-        for _ in range(times):
-            call()
-        best = min(best, (process_time() - start) / times)
-    return float(best)
+    timer = Timer(call, timer=process_time)
+    timer.timeit(1)
+    times = max(1, int(_LONG / max(timer.timeit(1), 1e-7)))
+    return min(timer.repeat(5, times)) / times
 
 
 @contextmanager

@@ -27,7 +27,7 @@ from cpwl.function.lineality import divided
 from cpwl.function.parts import shared_facets
 from cpwl.geometry.complex import complex_of
 from cpwl.geometry.facets import Hyperplanes, facets_of, hyperplanes
-from cpwl.geometry.polyhedra import Polyhedra, fact, picked
+from cpwl.geometry.polyhedra import Polyhedra, fact, ranges
 from cpwl.geometry.probe import Probe
 
 # Where a function bends: pairs of neighbouring pieces with the hyperplane between them.
@@ -115,11 +115,11 @@ def _across_other_facets(p: CPWL, planes: Hyperplanes, twin: NDArray[np.int64]) 
     found = dict(zip(keys, owner.tolist(), strict=True))
     other = np.array([found.get((h, -s, x), -1) for h, s, x in keys], dtype=np.int64)
     alone = np.flatnonzero(other < 0)
-    _, group = np.unique(np.stack([plane[alone], side[alone]], axis=1), axis=0, return_inverse=True)
-    for k in range(group.max(initial=-1) + 1):
-        own = alone[group.ravel() == k]
-        holders = p.polyhedra.owner[(planes.number == plane[own[0]]) & (planes.side == -side[own[0]])]
-        other[own] = _holding(p.polyhedra, np.unique(holders), place[own])
+    lying = np.unique(np.stack([2 * planes.number + (planes.side > 0), p.polyhedra.owner]), axis=1)
+    beyond = 2 * plane[alone] + (side[alone] < 0)
+    first = np.searchsorted(lying[0], beyond).astype(np.int64)
+    candidate, k = ranges(first, np.searchsorted(lying[0], beyond, side="right") - first)
+    other[alone] = _holding(p.polyhedra, lying[1][candidate], place[alone], k)
     one, two = np.where(side > 0, owner, other), np.where(side > 0, other, owner)
     return np.stack([one, two, plane], axis=1)[other >= 0]
 
@@ -140,19 +140,18 @@ def _places_in_facets(
     return np.array([facet.row for facet in found], dtype=np.int64), homogeneous(points)
 
 
-def _holding(stack: Polyhedra, pieces: NDArray[np.int64], places: NDArray[np.object_]) -> NDArray[np.int64]:
-    """For each place the first of some pieces that contains it; -1 if none does."""
-    which, begin = picked(stack.start, pieces)
-    found = np.full(len(places), -1, dtype=np.int64)
-    if not len(which):
-        return found
-    rows, step = stack.integer()[which], max(1, _PAIRS // len(which))
-    for first in range(0, len(places), step):
-        part = places[first : first + step]
-        row, place = np.tile(np.arange(len(rows)), len(part)), np.repeat(np.arange(len(part)), len(rows))
-        beyond = (sides(rows, part, row, place) > 0).reshape(len(part), len(rows))
-        held = ~np.logical_or.reduceat(beyond, begin[:-1], axis=1)
-        found[first : first + step] = np.where(held.any(axis=1), pieces[held.argmax(axis=1)], -1)
+def _holding(
+    stack: Polyhedra, candidates: NDArray[np.int64], places: NDArray[np.object_], asked: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """For each place the first of its candidates that contains it, -1 if none does; each candidate is for one place."""
+    found, length = np.full(len(places), -1, dtype=np.int64), np.diff(stack.start)[candidates]
+    block = np.cumsum(length) // _PAIRS
+    for some in reversed(np.split(np.arange(len(candidates)), np.flatnonzero(np.diff(block)) + 1)):
+        row, k = ranges(stack.start[candidates[some]], length[some])
+        inside = np.ones(len(some), dtype=bool)
+        inside[k[sides(stack.integer(), places, row, asked[some][k]) > 0]] = False
+        held = some[inside][::-1]
+        found[asked[held]] = candidates[held]  # the first one comes last
     return found
 
 

@@ -38,7 +38,7 @@ from cpwl.io.c.text import CArray, Cost, c_type, growth, typed
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Axis:
+class GridAxis:
     """How a coordinate becomes a place on its axis: one `start` and `scale` if it is even, else one for each cell."""
 
     steps: int
@@ -58,7 +58,7 @@ class GridTables:
 
     grid: KuhnGrid
     dtype: str
-    axes: tuple[Axis, ...]
+    axes: tuple[GridAxis, ...]
     values: NDArray[Any]
     tables: tuple[CArray, ...]
     inputs: int
@@ -144,7 +144,7 @@ def grid_tables(p: CPWL, dtype: str) -> GridTables:
     return GridTables(grid, dtype, axes, values, tuple(tables), len(axes), values.shape[1])
 
 
-def _axis(points: NDArray[np.object_], dtype: str, number: int) -> Axis:
+def _axis(points: NDArray[np.object_], dtype: str, number: int) -> GridAxis:
     """Even where that is nearly as accurate as a search, which takes ``log2 m`` steps and ``2 m`` numbers."""
     steps = len(points) - 1
     even, searched = _even(points, dtype), _searched(points, dtype)
@@ -156,7 +156,7 @@ def _axis(points: NDArray[np.object_], dtype: str, number: int) -> Axis:
     return searched
 
 
-def _even(points: NDArray[np.object_], dtype: str) -> Axis | None:
+def _even(points: NDArray[np.object_], dtype: str) -> GridAxis | None:
     """One start and one scale for all cells; None where they are beyond the type."""
     steps = len(points) - 1
     numbers = _finite([points[0], steps / (points[-1] - points[0])], dtype)
@@ -167,10 +167,10 @@ def _even(points: NDArray[np.object_], dtype: str) -> Axis | None:
     reach = max(abs(a - start) for a in (points[0], points[-1])) * abs(scale)
     tiny = Fraction(float(np.finfo(dtype).tiny))
     error = off + growth(2, dtype) * reach + tiny * (1 + abs(scale))
-    return Axis(steps, True, bool(points[0] > points[-1]), numbers[:1], numbers[1:], error)
+    return GridAxis(steps, True, bool(points[0] > points[-1]), numbers[:1], numbers[1:], error)
 
 
-def _searched(points: NDArray[np.object_], dtype: str) -> Axis | None:
+def _searched(points: NDArray[np.object_], dtype: str) -> GridAxis | None:
     """All points and a scale for each cell; None where two points are one number of the type."""
     down = bool(points[0] > points[-1])
     exact = [-a for a in points] if down else list(points)
@@ -187,7 +187,7 @@ def _searched(points: NDArray[np.object_], dtype: str) -> Axis | None:
     own = max(abs(h * w - 1) + twice * abs(h * w) + tiny * (1 + h) for h, w in zip(heights, width, strict=True))
     at_points = max(abs(_place(used, a) - k) for k, a in enumerate(exact))
     at_used = max(abs(_place(exact, a) - k) for k, a in enumerate(used))
-    return Axis(len(exact) - 1, False, down, near, scale, own + max(at_points, at_used))
+    return GridAxis(len(exact) - 1, False, down, near, scale, own + max(at_points, at_used))
 
 
 def _finite(numbers: list[Fraction], dtype: str) -> NDArray[Any] | None:

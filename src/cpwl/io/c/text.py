@@ -62,7 +62,7 @@ class CArray:
         return int(self.values.size) * _BYTES[self.kind]
 
 
-class Body(Protocol):
+class CBody(Protocol):
     """One form of a function in C. ``str(body)`` says what it is."""
 
     @property
@@ -217,7 +217,7 @@ class TreeTables:
 class Folded:
     """An odd or even function by one half of it: points with a negative coordinate `axis` are turned round first."""
 
-    body: Body
+    body: CBody
     axis: int
     odd: bool
     dtype: str
@@ -226,7 +226,7 @@ class Folded:
     outputs: int
 
     @classmethod
-    def of(cls, body: Body, axis: int, odd: bool) -> Folded:
+    def of(cls, body: CBody, axis: int, odd: bool) -> Folded:
         """The same tables, for one half."""
         return cls(body, axis, odd, body.dtype, body.tables, body.inputs, body.outputs)
 
@@ -542,7 +542,7 @@ class Guard:
         return Cost(flash, 0, 2 * inputs, inputs * _BYTES[c_type(dtype)] if self.outside == "clip" else 0)
 
 
-def header(name: str, body: Body, guard: Guard, notes: Sequence[str]) -> str:
+def header(name: str, body: CBody, guard: Guard, notes: Sequence[str]) -> str:
     """The text of the header, with `notes` at its top."""
     real = c_type(body.dtype)
     upper = name.upper()

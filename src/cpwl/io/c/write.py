@@ -34,7 +34,7 @@ from cpwl.geometry.probe import bounding_box
 from cpwl.io.c.fixed import Fixed, box_inside, fixed_error, fixed_tables, row_outside
 from cpwl.io.c.grid import GridTables, grid_error, grid_tables, grid_values
 from cpwl.io.c.text import (
-    Body,
+    CBody,
     Cost,
     Folded,
     Guard,
@@ -419,9 +419,9 @@ def to_c(
         if form not in ("auto", "tree") or dtype != "float64":
             raise InputError('fixed point is for the form "tree", and has no other type: leave `form` and `dtype` out')
         form = "tree"
-    forms = _Forms(source, kind, form, box, max_bytes, check)
+    forms = _CForms(source, kind, form, box, max_bytes, check)
     guard = guard_of(outside, forms.domain, kind)
-    found: dict[str, tuple[_Tables | Folded, _Forms]] = {form: (body, forms) for form, body in forms.found().items()}
+    found: dict[str, tuple[_Tables | Folded, _CForms]] = {form: (body, forms) for form, body in forms.found().items()}
     if fold and (half := forms.half()) is not None:
         found |= {f"folded {form}": (Folded.of(body, *half.fold), half) for form, body in half.found().items()}
     costs = {form: body.cost for form, (body, _) in found.items()}
@@ -474,10 +474,10 @@ def _integer_code(source: Compiled, integers: IntegerNetwork, path: Any, name: s
 
 def lookup_tables(p: CPWL, dtype: Dtype) -> GridTables | TreeTables:
     """The tables of the form "grid" of a function."""
-    return _Forms(p, dtype, "grid", None, None, check=True)._grid()
+    return _CForms(p, dtype, "grid", None, None, check=True)._grid()
 
 
-class _Forms:
+class _CForms:
     """The function and the network of what was given, made when they are needed."""
 
     def __init__(
@@ -501,13 +501,13 @@ class _Forms:
         """What is known of the domain: a function that has one, a box, or nothing."""
         return self.ends if self.function is None else self.function
 
-    def half(self) -> _Forms | None:
+    def half(self) -> _CForms | None:
         """The same for one half of the function, if it is odd or even; a network that was given stays as it is."""
         p = self.function
         if p is None or (self.form == "network" and not self.compiles) or (sign := symmetry(p)) is None:
             return None
         axis, half = half_of(p)
-        forms = _Forms(half, self.dtype, self.form, None, self.max_bytes, check=False)
+        forms = _CForms(half, self.dtype, self.form, None, self.max_bytes, check=False)
         forms.compiles, forms.fold = self.compiles, (axis, sign < 0)
         return forms
 
@@ -628,7 +628,7 @@ class _Forms:
         return bound if np.isfinite(bound) else None
 
 
-def _is_grid(body: Body) -> bool:
+def _is_grid(body: CBody) -> bool:
     """Whether a table is looked up, or one half of it."""
     return isinstance(body.body if isinstance(body, Folded) else body, GridTables)
 
@@ -644,7 +644,7 @@ def _labels(p: CPWL | None) -> list[str]:
 def _notes(
     name: str,
     form: str,
-    body: Body,
+    body: CBody,
     guard: Guard,
     outside: str,
     costs: dict[str, Cost],

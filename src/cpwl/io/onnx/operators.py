@@ -15,11 +15,9 @@ from numpy.typing import NDArray
 from onnx import AttributeProto, TensorProto, defs, helper, numpy_helper
 from onnx.external_data_helper import uses_external_data
 from onnx.reference import ReferenceEvaluator
-from scipy.sparse import csr_array
 
 from cpwl.exact.rational import fraction_array
-from cpwl.exact.sparse import RationalMatrix
-from cpwl.io.windows import Windows, average, convolution, largest, normalised
+from cpwl.io.windows import KernelWindows, average, convolution, largest, normalised, reduced
 from cpwl.network.program import Tape, Tensor
 
 # The floating types of ONNX: which numbers each holds, and which of them holds another.
@@ -254,7 +252,7 @@ def batch_normalization(node: Node) -> Value:
     return normalised(x, spread, mean, scale, offset)
 
 
-def _windows(node: Node, kernel: list[int]) -> tuple[Tensor, Windows]:
+def _windows(node: Node, kernel: list[int]) -> tuple[Tensor, KernelWindows]:
     """The input, one image with channels, and the windows of the kernel on it."""
     x = node.tensor()
     n, get = len(kernel), node.attributes.get
@@ -279,7 +277,7 @@ def _windows(node: Node, kernel: list[int]) -> tuple[Tensor, Windows]:
         before, after = [0] * n, [0] * n
     try:
         ceil = bool(get("ceil_mode", 0))
-        windows = Windows.slide(
+        windows = KernelWindows.slide(
             x.shape[2:], kernel, strides=strides, dilations=dilations, before=before, after=after, ceil=ceil
         )
     except ValueError as error:
@@ -305,7 +303,7 @@ def conv(node: Node) -> Value:
     return result.plus(bias.reshape(1, -1, *(1 for _ in windows.shape)))
 
 
-def _pooled(node: Node) -> tuple[Tensor, Windows]:
+def _pooled(node: Node) -> tuple[Tensor, KernelWindows]:
     """The input and the windows of a pooling."""
     get = node.attributes.get
     if get("auto_pad", b"").startswith(b"SAME") and any(d != 1 for d in get("dilations", [])):
@@ -499,7 +497,7 @@ def _extremum(node: Node, smallest: bool) -> Value:
 
 def _global_average(node: Node) -> Value:
     x = node.tensor()
-    return _reduced(x, tuple(range(2, len(x.shape))), keep=True, mean=True)
+    return reduced(x, range(2, len(x.shape)), keep=True, mean=True)
 
 
 def _reduce(node: Node, mean: bool) -> Value:
@@ -512,22 +510,7 @@ def _reduce(node: Node, mean: bool) -> Value:
     axes = axes or range(len(x.shape))
     if not all(-len(x.shape) <= a < len(x.shape) for a in axes):
         raise NodeError(f"has axes {list(axes)} for an input of shape {x.shape}")
-    return _reduced(x, tuple(a % len(x.shape) for a in axes), bool(node.attributes.get("keepdims", 1)), mean)
-
-
-def _reduced(x: Tensor, axes: tuple[int, ...], keep: bool, mean: bool) -> Tensor:
-    """Sums or means over axes."""
-    shape = tuple(1 if i in axes else size for i, size in enumerate(x.shape))
-    out = np.broadcast_to(np.arange(math.prod(shape)).reshape(shape), x.shape).ravel()
-    if not len(x.forms):
-        raise NodeError("reads a tensor without entries")
-    count = len(x.forms) // math.prod(shape)
-    size = (math.prod(shape), len(x.forms))
-    columns = np.arange(len(x.forms))
-    matrix: Any = csr_array((np.ones(len(columns)), (out, columns)), shape=size)
-    if mean and count > 1:
-        matrix = RationalMatrix.from_triples(out, columns, np.full(len(columns), Fraction(1, count)), size)
-    return x.linear(matrix, shape if keep else tuple(s for i, s in enumerate(x.shape) if i not in axes))
+    return reduced(x, [a % len(x.shape) for a in axes], keep=bool(node.attributes.get("keepdims", 1)), mean=mean)
 
 
 def _dropout(node: Node) -> Value:
