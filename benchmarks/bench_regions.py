@@ -14,7 +14,7 @@ from bench import BenchTable
 from cpwl.network import Network
 from cpwl.progress import Progress
 from cpwl.regions.extract import extract
-from cpwl.regions.walk.walk import walk
+from cpwl.regions.walk import walk
 
 __all__ = ["Found", "gaussian_network", "measure_regions", "region_table"]
 

@@ -20,11 +20,14 @@ from cpwl.construct.table import TABLE, in_range, least_of
 from cpwl.equality.decide import equal
 from cpwl.errors import ConstructionError, CpwlWarning, InputError, LimitError
 from cpwl.function.domain import Box, domain_rows, is_everything
+from cpwl.geometry.generators import generators
 from cpwl.geometry.polyhedra import Polyhedron
 from cpwl.network import Network
 from cpwl.network.algorithms import clipped
+from cpwl.passes.shrink import shrink
+from cpwl.passes.simplify import simplify
 from cpwl.proofs.certify import Certificate
-from cpwl.proposals import searched
+from cpwl.regions.pieces import Pieces, find_pieces
 
 Prove: TypeAlias = Callable[[Network], Certificate]
 _NEAR = 10.0  # times what is unavoidable: of that order, and the data does not say more
@@ -247,3 +250,24 @@ def _upwards(error: float) -> str:
     text = f"{error:.2g}"
     digit = 10.0 ** (int(f"{error:e}".split("e")[1]) - 1)
     return text if float(text) >= error else f"{float(text) + digit:.2g}"
+
+
+# A search for fewer neurons in a network that is to stay equal.
+
+_REGIONS = 10_000  # regions up to which a network is searched
+
+
+def searched(network: Network, domain: Polyhedron | None, effort: float, pieces: Pieces | None = None) -> Network:
+    """The network after a search for fewer neurons (`shrink`); itself if it has too many regions, or one has no corner.
+
+    `pieces`, if they are known, are regions of it, or of a network with more neurons.
+    """
+    if effort <= 0 or not network.sizes.neurons:
+        return network
+    if pieces is None:
+        pieces = find_pieces(network, domain, True, most=_REGIONS, spans=True, whole=True)
+    if not pieces.complete:
+        return network
+    spans = generators(pieces.polyhedra) if pieces.spans is None else pieces.spans
+    found = shrink(network, spans, effort) if spans.known.all() else network
+    return network if found is network else simplify(found)

@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from cpwl.compilation import searched
 from cpwl.compiler import compile
 from cpwl.doors import check_argument, check_limit, check_number, heard, within_float64
 from cpwl.equality import Verdict, equal
@@ -28,9 +29,7 @@ from cpwl.passes.simplify import simplify
 from cpwl.progress import Progress, Shown, shows_progress
 from cpwl.proofs.certify import Certificate
 from cpwl.proofs.certify import certify as prove
-from cpwl.proposals import searched
-from cpwl.regions.extract import as_function
-from cpwl.regions.pieces import Pieces, find_pieces
+from cpwl.regions.pieces import Pieces, as_function, find_pieces
 
 _REGIONS = 10_000  # regions up to which a network is taken apart and built anew: seconds
 _PROGRAMS = 200  # neurons up to which linear programs on the domain are affordable

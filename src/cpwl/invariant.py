@@ -9,7 +9,7 @@ largest ``a.w``, which has multipliers of its own.
 
 from __future__ import annotations
 
-import itertools
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -27,7 +27,8 @@ from cpwl.function.algebra.arithmetic import exactly, function_of, pieces_of
 from cpwl.function.algebra.extremes import border_rows, need_convex
 from cpwl.function.answers import facts_html, number_text, point_text
 from cpwl.function.questions.extent import Asked, asked
-from cpwl.geometry.bodies import body_of, is_bounded, solid, stacked, volume_of
+from cpwl.geometry.bodies import Bodies, body_of, is_bounded, joined_bodies, solid, stacked, volume_of
+from cpwl.geometry.overlay import split
 from cpwl.geometry.polyhedra import Domain, Polyhedra, Polyhedron, as_domain
 from cpwl.geometry.probe import Probe
 
@@ -263,19 +264,21 @@ class InvariantSet:
 
     def __contains__(self, x: Any) -> bool:
         point = fraction_array(x)
-        return any(bool((rows[:, :-1].dot(point) <= rows[:, -1]).all()) for rows in self._rows())
-
-    def _rows(self) -> list[Point]:
-        return [primitive(part.integer()) for part in self.parts]
+        return any(bool((rows[:, :-1].dot(point) <= rows[:, -1]).all()) for rows in _each(self.parts))
 
     def check(self) -> None:
         """Check that each cell is mapped into a part, sum by sum, and that the volumes of cells and parts are equal."""
-        rows = self._rows()
+        rows = _each(self.parts)
         none = Fraction(0)
         if not all(step.adds_up(rows[step.target], [none] * len(rows[step.target])) for step in self.proof):
             raise InternalError("a proof of invariance does not add up")
         if self.parts and not _volume([step.rows for step in self.proof]) == self.volume == _volume(rows):
             raise InternalError("the cells do not fill the invariant set")
+
+
+def _each(polyhedra: Iterable[Polyhedron]) -> list[Point]:
+    """The rows of each polyhedron, primitive integers ``(a, b)``."""
+    return [primitive(body.integer()) for body in polyhedra]
 
 
 def _stack(cells: list[Point]) -> Polyhedra:
@@ -306,21 +309,19 @@ def maximal_invariant(
     if not is_bounded(about.bodies):
         raise InputError("the set is not bounded")
     laws = [law_on(about, i) for i in range(len(about.bodies))]
-    starts = about.bodies.polyhedra.start
-    cells = [(about.bodies.rows[a:b], i) for i, (a, b) in enumerate(itertools.pairwise(starts.tolist()))]
+    cells, law = about.bodies, np.arange(len(laws))
     parts = [primitive(body.integer())]
     for number in range(int(max_steps)):
-        kept, lost = _mapped_into(cells, laws, parts)
+        cells, law, part, lost = _mapped_into(cells, law, laws, parts)
         if not lost:
-            polyhedra = _stack(parts)
-            steps = tuple(_step(rows, laws[i], parts[j], j)[1] for rows, i, j in kept)
-            found = InvariantSet(tuple(polyhedra), number, _volume(parts), steps)
+            entries = zip(_each(cells.polyhedra), law.tolist(), part.tolist(), strict=True)
+            steps = tuple(_step(rows, laws[i], parts[j], j)[1] for rows, i, j in entries)
+            found = InvariantSet(tuple(_stack(parts)), number, _volume(parts), steps)
             found.check()
             return found
-        if not kept:
+        if not len(cells):
             return InvariantSet((), number + 1, Fraction(0), ())
-        parts = _merged([rows for rows, _, _ in kept])
-        cells = [(rows, i) for rows, i, _ in kept]
+        parts = _merged(cells)
     raise LimitError(
         f"the set still shrinks after {max_steps} steps: the volume is {number_text(_volume(parts))} now; "
         "begin with a smaller set, or raise `max_steps`",
@@ -329,50 +330,28 @@ def maximal_invariant(
 
 
 def _mapped_into(
-    cells: list[tuple[Point, int]], laws: list[tuple[Point, Point]], parts: list[Point]
-) -> tuple[list[tuple[Point, int, int]], bool]:
-    """The cells cut into those that are mapped into a part, with its number, and whether anything is left over."""
-    kept, lost = [], False
-    for rows, i in cells:
-        gradient, offset = laws[i]
-        waiting = [rows]
-        for j, part in enumerate(parts):
-            linear = part[:, :-1].dot(gradient)
-            right = part[:, -1] - part[:, :-1].dot(offset)
-            still = ~np.asarray((linear != 0).any(axis=1), dtype=bool)
-            if not waiting or (right[still] < 0).any():
-                continue
-            both = np.column_stack([linear, right])[~still]
-            walls = integer_rows(np.ones(both.shape), both) if len(both) else np.zeros((0, rows.shape[1]), dtype=object)
-            left = []
-            for cell in waiting:
-                inside, outside = _cut(cell, walls)
-                left += outside
-                kept += [] if inside is None else [(inside, i, j)]
-            waiting = left
-        lost = lost or bool(waiting)
-    return kept, lost
+    cells: Bodies, law: NDArray[np.int64], laws: list[tuple[Point, Point]], parts: list[Point]
+) -> tuple[Bodies, NDArray[np.int64], NDArray[np.int64], bool]:
+    """The cells cut into those that are mapped into a part, the law and the part of each; and whether any are left."""
+    kept, numbers = [], []
+    for j, part in enumerate(parts):
+        waiting, rest = [], []
+        for row in part:  # what is inside of the rows so far is cut by the next one
+            forms = np.array([[*row[:-1].dot(g), row[:-1].dot(o) - row[-1]] for g, o in laws], dtype=object)
+            sided = split(cells, integer_rows(np.ones(forms.shape), forms)[law])
+            out, law_of = sided.side > 0, law[sided.number]
+            waiting.append(sided.parts.take(np.flatnonzero(out)))
+            rest.append(law_of[out])
+            cells, law = sided.parts.take(np.flatnonzero(~out)), law_of[~out]
+        kept.append(cells)
+        numbers.append(np.stack([law, np.full(len(law), j)]))
+        cells, law = joined_bodies(waiting), np.concatenate(rest)
+    law_of, part_of = np.concatenate(numbers, axis=1)
+    return joined_bodies(kept), law_of, part_of, len(cells) > 0
 
 
-def _cut(cell: Point, walls: Point) -> tuple[Point | None, list[Point]]:
-    """The part of a cell that satisfies all rows, None if it has no interior, and the rest, in pieces."""
-    outside = []
-    for wall in walls:
-        number, sides = solid(_stack([np.vstack([cell, -wall]), np.vstack([cell, wall])]))
-        begin = sides.polyhedra.start.tolist()
-        halves = {int(k): sides.rows[begin[at] : begin[at + 1]] for at, k in enumerate(number)}
-        if 0 in halves:
-            outside.append(halves[0])
-        if 1 not in halves:
-            return None, outside
-        cell = halves[1]
-    return cell, outside
-
-
-def _merged(cells: list[Point]) -> list[Point]:
+def _merged(cells: Bodies) -> list[Point]:
     """The same set in fewer polytopes, where neighbours make a convex one."""
-    _, bodies = solid(_stack(cells))
-    zero = np.zeros((len(bodies), 1, cells[0].shape[1] + 1), dtype=object)
+    zero = np.zeros((len(cells), 1, cells.polyhedra.dim + 2), dtype=object)
     zero[..., -1] = 1
-    found = function_of(bodies, zero, None).polyhedra
-    return [primitive(part.integer()) for part in found]
+    return _each(function_of(cells, zero, None).polyhedra)

@@ -25,29 +25,10 @@ from cpwl.errors import ConstructionError, InputError, LimitError, SolverError
 from cpwl.function import CPWL, coarser
 from cpwl.function.algebra.arithmetic import exactly
 from cpwl.function.coarser import Proposal
-from cpwl.geometry.generators import generators
 from cpwl.geometry.linear_program import LinearProgram
-from cpwl.geometry.polyhedra import Polyhedron
 from cpwl.network import Network
 from cpwl.network.network import assemble, exact_layers
-from cpwl.passes.shrink import shrink
-from cpwl.passes.simplify import simplify
-from cpwl.regions.pieces import Pieces, find_pieces
 from cpwl.training import SAFE, Effort, Goals, Layers, balanced, errors, fewer, polish, train, with_short_numbers
-
-__all__ = [
-    "Source",
-    "Task",
-    "coarse",
-    "formulas",
-    "hinges",
-    "searched",
-    "shorter",
-    "shrunk",
-    "sources",
-    "trained",
-    "uneven",
-]
 
 
 @dataclass(slots=True, eq=False)
@@ -391,24 +372,3 @@ def sources(*, train: bool, short: bool) -> tuple[Source, ...]:
     """What is tried, in this order; `short` for few bytes."""
     last: tuple[Source, ...] = (shorter,) if short else ()
     return (coarse, uneven, formulas, hinges, *((trained,) if train else ()), shrunk, *last)
-
-
-# Networks that are to be equal.
-
-_REGIONS = 10_000  # regions up to which a network is searched
-
-
-def searched(network: Network, domain: Polyhedron | None, effort: float, pieces: Pieces | None = None) -> Network:
-    """The network after a search for fewer neurons (`shrink`); itself if it has too many regions, or one has no corner.
-
-    `pieces`, if they are known, are regions of it, or of a network with more neurons.
-    """
-    if effort <= 0 or not network.sizes.neurons:
-        return network
-    if pieces is None:
-        pieces = find_pieces(network, domain, True, most=_REGIONS, spans=True, whole=True)
-    if not pieces.complete:
-        return network
-    spans = generators(pieces.polyhedra) if pieces.spans is None else pieces.spans
-    found = shrink(network, spans, effort) if spans.known.all() else network
-    return network if found is network else simplify(found)

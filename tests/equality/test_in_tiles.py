@@ -13,7 +13,7 @@ from cpwl import Network, equal
 from cpwl.equality.regions import compare_on_regions, on_tile
 from cpwl.exact.rational import fraction_array
 from cpwl.geometry.polyhedra import Polyhedron, box_polyhedron
-from cpwl.regions.subdivide import subdivide as whole
+from cpwl.regions import subdivide as whole
 
 
 def pair(change: int) -> tuple[Network, Network]:

@@ -16,8 +16,7 @@ from cpwl.function.evaluate import inner_points
 from cpwl.function.lineality import divided
 from cpwl.function.parts import Known
 from cpwl.geometry.probe import Probe
-from cpwl.regions.extract import as_function
-from cpwl.regions.pieces import find_pieces
+from cpwl.regions.pieces import as_function, find_pieces
 
 
 def _pairs(found):

@@ -11,12 +11,12 @@ from scipy.spatial import Delaunay
 
 from cpwl import CPWL, certify, compile, compress, equal
 from cpwl.cli import main
+from cpwl.compilation import searched
 from cpwl.errors import CpwlWarning, InputError
 from cpwl.geometry.polyhedra import Polyhedron
 from cpwl.io.json import load, save
 from cpwl.network import Network
 from cpwl.passes.shrink import shrink
-from cpwl.proposals import searched
 from cpwl.regions.pieces import find_pieces
 from support import catalogue
 from support.strategies import networks, points

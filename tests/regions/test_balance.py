@@ -8,7 +8,7 @@ import pytest
 from cpwl import LimitError, Network, count_regions, extract
 from cpwl.geometry.polyhedra import as_domain
 from cpwl.regions.forms import balanced
-from cpwl.regions.walk.walk import walk
+from cpwl.regions.walk import walk
 
 HALF = ([[1, -1]], [2])
 

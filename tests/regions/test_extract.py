@@ -16,13 +16,13 @@ from cpwl import CPWL, CpwlWarning, InputError, LimitError, Network, compile, ex
 from cpwl.cli import main
 from cpwl.geometry.polyhedra import as_domain
 from cpwl.io.json import load, save
+from cpwl.regions import chamber
 from cpwl.regions import pieces as pieces_module
-from cpwl.regions.extract import as_function, count_regions
-from cpwl.regions.pieces import find_pieces, has_few_faces, is_short, pieces_of_subdivision, pieces_of_walk
-from cpwl.regions.subdivide.subdivide import subdivide
-from cpwl.regions.walk import chamber
-from cpwl.regions.walk import walk as walking
-from cpwl.regions.walk.walk import walk
+from cpwl.regions import walk as walking
+from cpwl.regions.extract import count_regions
+from cpwl.regions.pieces import as_function, find_pieces, has_few_faces, is_short, pieces_of_subdivision, pieces_of_walk
+from cpwl.regions.subdivide import subdivide
+from cpwl.regions.walk import walk
 from support.catalogue import compiled, function
 from support.pattern_oracle import all_patterns
 from support.pinned import applicable

@@ -17,7 +17,7 @@ import pytest
 from cpwl import CPWL, InputError, Network, count_regions, equal, extract, extract_parts
 from cpwl.documents.write import document_text, function_document
 from cpwl.regions.extract import count_cells
-from cpwl.regions.subdivide.subdivide import subdivide
+from cpwl.regions.subdivide import subdivide
 from cpwl.regions.tiles import Subdomain, first_neurons, split, stream
 from support.pools import POOLS, pool_of
 

@@ -27,10 +27,11 @@ from cpwl.network.algorithms import side_by_side
 from cpwl.network.network import ExactLayer, assemble, exact_layers, float_layer
 from cpwl.passes.simplify import drop_unused, merge_proportional, rebuilt
 from cpwl.progress import Progress
+from cpwl.regions.forms import essential_dimension
 from cpwl.regions.pieces import Pieces, pieces_of_subdivision, pieces_of_walk
-from cpwl.regions.subdivide.subdivide import Subdivision, TooMany, essential_dimension, subdivide
+from cpwl.regions.subdivide import Subdivision, TooMany, subdivide
 from cpwl.regions.tiles import Journal, stream
-from cpwl.regions.walk.walk import walk
+from cpwl.regions.walk import walk
 
 # The difference of two networks as one network, exactly, with what they have in common shared.
 

@@ -347,8 +347,8 @@ def solution(rows: NDArray[np.object_]) -> tuple[NDArray[np.object_], NDArray[np
 
 def take(matrix: Any, rows: list[int]) -> Any:
     """Some rows of a matrix."""
-    table, width = matrix.tolist(), matrix.ncols()
-    return fmpq_mat(len(rows), width, [v for i in rows for v in table[i]])
+    width = matrix.ncols()
+    return fmpq_mat(len(rows), width, [matrix[i, j] for i in rows for j in range(width)])
 
 
 def independent(matrix: Any, rows: list[int]) -> list[int]:

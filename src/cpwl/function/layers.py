@@ -37,13 +37,13 @@ from flint import nmod_mat
 from numpy.typing import NDArray
 
 from cpwl.errors import ConstructionError, LimitError
-from cpwl.exact.integers import integer_rows, number_rows, primitive, signs_at
+from cpwl.exact.integers import integer_rows, primitive, signs_at
 from cpwl.exact.rational import pivots, reduced_rows, residues, to_float
 from cpwl.function.cpwl import CPWL
 from cpwl.function.merge import merge
 from cpwl.function.sums import Graph, graph_of
-from cpwl.geometry.bodies import Bodies, solid
-from cpwl.geometry.generators import MOST, Generators
+from cpwl.geometry.bodies import Bodies, compact, solid
+from cpwl.geometry.generators import MOST
 from cpwl.geometry.overlay import split
 from cpwl.geometry.polyhedra import fact
 from cpwl.search import cover
@@ -215,7 +215,7 @@ def next_layer(found: Layered, forms: NDArray[np.object_], weights: NDArray[np.o
     most = _CELLS * len(found.laws) + 200
     for own in np.swapaxes(np.matmul(more, shown), 0, 1):
         sided = split(bodies, own[region])
-        piece, region, bodies = piece[sided.number], region[sided.number], _compact(sided.parts)
+        piece, region, bodies = piece[sided.number], region[sided.number], sided.parts
         if len(bodies) > most:
             raise ConstructionError(f"{_NOT}: its layers would cut {len(found.laws)} pieces into more than {most}")
     return _next(Cells(piece, bodies, layers), found.laws, True, found.room)
@@ -360,7 +360,7 @@ def _cells(p: CPWL, along: tuple[tuple[int, ...], ...]) -> tuple[NDArray[np.int6
     """
     planes, most = np.array(along, dtype=object), _CELLS * p.num_pieces + 200
     piece, bodies = solid(p.polyhedra)
-    bodies = _compact(bodies)
+    bodies = compact(bodies)
     cuts = _cuts(bodies, planes)
     if len(bodies) + cuts[:, bodies.known].sum() > most:
         raise ConstructionError(f"{_NOT}: its first layer would cut {p.num_pieces} pieces into more than {most}")
@@ -371,7 +371,7 @@ def _cells(p: CPWL, along: tuple[tuple[int, ...], ...]) -> tuple[NDArray[np.int6
     for row in planes[cuts.any(axis=1)]:
         form = np.append(row[:-1], -row[-1])
         sided = split(bodies, np.tile(form, (len(bodies), 1)))
-        piece, bodies = piece[sided.number], _compact(sided.parts)
+        piece, bodies = piece[sided.number], sided.parts
         if len(bodies) > most:
             raise ConstructionError(f"{_NOT}: its first layer would cut {p.num_pieces} pieces into more than {most}")
     if not bodies.known.all():
@@ -383,13 +383,6 @@ def _independent(rows: NDArray[np.object_]) -> NDArray[np.object_]:
     """The first rows with independent normals."""
     turned = nmod_mat(rows.shape[1] - 1, len(rows), [int(v) % _PRIME for v in rows[:, :-1].T.ravel()], _PRIME)
     return rows[pivots(*turned.rref())]
-
-
-def _compact(bodies: Bodies) -> Bodies:
-    """The same with every place once."""
-    used, at = np.unique(bodies.spans.member, return_inverse=True)
-    first, new = number_rows(bodies.places[used])
-    return Bodies(bodies.polyhedra, Generators(bodies.places[used[first]], new[at.ravel()], bodies.spans.start))
 
 
 # Hinges: bends of one region.
@@ -493,7 +486,7 @@ def _cut_in_regions(cells: Cells, places: Iterable[_Place]) -> dict[_Place, int]
     found = {}
     for region, planes in where.items():
         own = cells.bodies.take(np.flatnonzero(cells.region == region))
-        count = _cuts(_compact(own), np.array(planes, dtype=object)).sum(axis=1)
+        count = _cuts(compact(own), np.array(planes, dtype=object)).sum(axis=1)
         found.update({(region, plane): int(c) for plane, c in zip(planes, count, strict=True)})
     return found
 

@@ -19,7 +19,7 @@ from flint import fmpq
 from numpy.typing import NDArray
 
 from cpwl.errors import InputError, LimitError
-from cpwl.exact.integers import determinant, primitive, ratio_view, sides, signs_at
+from cpwl.exact.integers import determinant, number_rows, primitive, ratio_view, sides, signs_at
 from cpwl.exact.rational import from_flint
 from cpwl.geometry.facets import facets_of, hyperplanes, known_facets, rows_of
 from cpwl.geometry.generators import MOST, Generators, generators
@@ -75,6 +75,13 @@ def stacked(rows: NDArray[np.object_], start: NDArray[np.int64]) -> Polyhedra:
 def body_of(rows: NDArray[np.object_]) -> Polyhedron:
     """The polyhedron of primitive integer rows ``(a, b)``."""
     return stacked(rows, np.array([0, len(rows)]))[0]
+
+
+def compact(bodies: Bodies) -> Bodies:
+    """The same bodies with every place once."""
+    used, at = np.unique(bodies.spans.member, return_inverse=True)
+    first, new = number_rows(bodies.places[used])
+    return Bodies(bodies.polyhedra, Generators(bodies.places[used[first]], new[at.ravel()], bodies.spans.start))
 
 
 def joined_bodies(parts: Sequence[Bodies]) -> Bodies:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.exact.integers import primitive, sides
-from cpwl.geometry.bodies import Bodies, body_of, joined_bodies, solid_among, stacked
+from cpwl.geometry.bodies import Bodies, body_of, compact, joined_bodies, solid_among, stacked
 from cpwl.geometry.generators import Generators, box_pairs, boxes_around
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron, ranges
 
@@ -117,7 +117,7 @@ class Sided:
 def split(bodies: Bodies, forms: NDArray[np.object_]) -> Sided:
     """Each body cut along the zero set of an affine form ``(g, o)`` of its own, integers up to a positive factor.
 
-    A form that vanishes on all of a body leaves it on side -1.
+    A form that vanishes on all of a body leaves it on side -1. Every place is there once: parts may be cut again.
     """
     flat = ~np.asarray((forms[:, :-1] != 0).any(axis=1), dtype=bool)
     alone, some = np.flatnonzero(flat), np.flatnonzero(~flat)
@@ -127,7 +127,7 @@ def split(bodies: Bodies, forms: NDArray[np.object_]) -> Sided:
     number = np.concatenate([alone, both[kept]])
     side = np.concatenate([np.where(forms[alone, -1] > 0, 1, -1), np.where(kept < len(some), -1, 1)])
     order = np.lexsort((side, number))
-    return Sided(number[order], side[order], joined_bodies([bodies.take(alone), cells]).take(order))
+    return Sided(number[order], side[order], compact(joined_bodies([bodies.take(alone), cells]).take(order)))
 
 
 def cut_by(bodies: Bodies, number: NDArray[np.int64], walls: Polyhedra) -> tuple[NDArray[np.int64], Bodies]:

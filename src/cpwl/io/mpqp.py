@@ -31,7 +31,7 @@ from cpwl.mpqp.program import (
     Program,
     allowed,
     critical_region,
-    integer_law,
+    integer_laws,
 )
 from cpwl.mpqp.solve import check_program, chosen_outputs, law_of, solve_linear, value_on
 
@@ -80,7 +80,7 @@ def law_of_regions(
     points = np.array([inner[i] for i in solid], dtype=object)
     polyhedra = irredundant(polyhedra.take(solid), points)
     domain = allowed(program, polyhedra)
-    exact = np.array([[integer_law(laws[i], j) for j in chosen] for i in solid], dtype=object)
+    exact = np.array([integer_laws(laws[i])[chosen] for i in solid], dtype=object)
     return CPWL.from_parts(Parts(polyhedra, Laws.from_integer(exact), domain, 0.0, None, Known(points)))
 
 

@@ -25,10 +25,11 @@ So a neighbour contains a neighbourhood of that point on the other side: a contr
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cmp_to_key
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -36,16 +37,16 @@ from flint import fmpq, fmpq_mat
 from numpy.typing import NDArray
 
 from cpwl.errors import InputError, LimitError, counted
-from cpwl.exact.integers import primitive
+from cpwl.exact.integers import primitive, ratio_view
 from cpwl.exact.rational import from_flint, independent, negative_direction, take
 from cpwl.executors import Placed, placed, spread
 from cpwl.function.make import polyhedra_from_integers
-from cpwl.geometry.bodies import irredundant
+from cpwl.geometry.bodies import irredundant, stacked
 from cpwl.geometry.cells import cell_of
 from cpwl.geometry.generators import corners_of, generators
 from cpwl.geometry.linear_program import LinearProgram
 from cpwl.geometry.probe import Probe
-from cpwl.mpqp.program import CriticalRegion, Program, beside, critical_region, integer_law, solve_kkt
+from cpwl.mpqp.program import CriticalRegion, Program, critical_region, integer_laws, solve_kkt
 from cpwl.progress import Progress
 from cpwl.regions.tiles import Journal
 
@@ -191,11 +192,9 @@ class _Solver:
 
     def __init__(self, program: Program) -> None:
         self.program, self.n = program, program.inputs
-        self.minus = beside(program.H, program.c) * fmpq(-1)
-        self.right = program.right
         self.probe = Probe(0.0)
         self._regions: dict[frozenset[int], CriticalRegion | None] = {}
-        self._behind: dict[tuple[int, ...], list[CriticalRegion]] = {}
+        self._facets: dict[tuple[Any, ...], tuple[CriticalRegion, _Rows]] = {}
         self._equations = independent(program.A, list(range(program.equalities)))
 
     def region(self, active: Iterable[int]) -> CriticalRegion | None:
@@ -225,17 +224,15 @@ class _Solver:
         if not met:
             return []
         regions, points = zip(*met.values(), strict=True)
-        stack = polyhedra_from_integers([region.rows.tolist() for region in regions], self.n)
+        start = np.cumsum([0] + [len(region.rows) for region in regions])
+        stack = stacked(np.concatenate([region.rows for region in regions]), start)
         slim = irredundant(stack, np.array(points, dtype=object))
         spans = generators(slim)
         found = []
         for k, region in enumerate(regions):  # each has facets and neighbours of its own
-            rows = primitive(slim[k].integer())
-            places = spans.places[spans.member[spans.start[k] : spans.start[k + 1]]]
+            rows, places = slim[k].integer(), spans.places[spans.of_piece(k)]
             places = places if len(places) else corners(rows)
             rows = rows[_are_facets(rows, places)]
-            for row in map(tuple, rows):
-                self._behind.setdefault(row, []).append(region)
             found.append(self._surrounded(region, points[k], rows, places))
         return found
 
@@ -245,17 +242,21 @@ class _Solver:
         leads: dict[tuple[int, ...], Lead] = {}
         on_facet = _values(rows, places) == 0
         for f in range(len(rows)):
-            there = self._cover(region, rows, f, places[on_facet[f]])
+            on = places[on_facet[f]]
+            row, span = rows[f], frozenset(map(tuple, on))
+            seen = self._facets.get((tuple(row), span))  # the same facet of the region on its other side
+            there = self._cover(region, rows, f, on) if seen is None else [seen]
             if isinstance(there, Edge):
                 beyond.append(there)
                 continue
+            if len(there) == 1:
+                self._facets[tuple(-row), span] = region, there[0][1]
             names = tuple(tuple(sorted(other.tight)) for other, _ in there)
             beyond.append(names)
             for tight, (other, place) in zip(names, there, strict=True):
-                leads.setdefault(tight, Lead(other.independent, (place, rows[f, :-1])))
-        law = np.array([integer_law(region.law, j) for j in range(self.program.moves)], dtype=object)
+                leads.setdefault(tight, Lead(other.independent, (place, row[:-1])))
         key = tuple(sorted(region.tight))
-        return Region(key, region.independent, law, rows, inner, tuple(beyond)), leads
+        return Region(key, region.independent, integer_laws(region.law), rows, inner, tuple(beyond)), leads
 
     def _cover(
         self, region: CriticalRegion, rows: _Rows, f: int, on: _Rows
@@ -292,9 +293,6 @@ class _Solver:
                 there = self.region(region.tight ^ {i})
                 if there is not None and _is_inside(there.rows, frame):
                     return there
-        for other in self._behind.get(tuple(-row), ()):
-            if _is_inside(other.rows, frame):
-                return other
         active = self.active_at(frame, region.independent)
         if isinstance(active, Edge):
             return active
@@ -309,7 +307,7 @@ class _Solver:
         """The active set of the optimum at a frame; or multipliers that show that nothing is feasible there."""
         program = self.program
         base = _base(frame, self.n)
-        top, beta = self.minus * base, self.right * base
+        top, beta = program.descent * base, program.right * base
         working, u, weight = self._dual_feasible(top, beta, warm)
         zero: _Lex = [fmpq(0)] * base.ncols()
         while True:
@@ -439,11 +437,12 @@ def _step_inside(rows: _Rows, frame: _Frame) -> NDArray[np.object_] | None:
     """A point half way from a place on the boundary, in the direction of the frame, to the other end; None if flat."""
     place, direction = frame
     slope = rows[:, :-1] @ direction
-    gap = -_values(rows, place[None])[:, 0]
-    ends = [Fraction(g, s * place[-1]) for g, s in zip(gap, slope, strict=True) if s > 0]
-    if not any(direction) or min(ends, default=1) <= 0:
+    ends = [(g, s) for g, s in zip(-_values(rows, place[None])[:, 0], slope, strict=True) if s > 0]
+    nearest: Callable[[Any], Any] = cmp_to_key(lambda one, two: one[0] * two[1] - two[0] * one[1])
+    gap, rate = min(ends, key=nearest, default=(2 * place[-1], max(map(abs, direction))))
+    if not any(direction) or gap <= 0:
         return None
-    step = min(ends) / 2 if ends else Fraction(1, max(map(abs, direction)))
+    step = Fraction(gap, 2 * rate * place[-1])
     x = [Fraction(v, place[-1]) + step * d for v, d in zip(place[:-1], direction, strict=True)]
     tries = [[Fraction(round(v * (1 << digits)), 1 << digits) for v in x] for digits in _DIGITS]
     return next((np.array(y, dtype=object) for y in (*tries, x) if _is_strict(rows, _place(y))), None)
@@ -452,13 +451,13 @@ def _step_inside(rows: _Rows, frame: _Frame) -> NDArray[np.object_] | None:
 def _inside_facet(row: _Rows, others: _Rows, on: _Rows) -> _Rows:
     """A place inside the part of a facet that these corners and rays span: their mean, or a shorter number near by."""
     point, ray = on[on[:, -1] != 0], on[on[:, -1] == 0]
-    shares = [Fraction(1, len(point) * int(w)) for w in point[:, -1]]
-    if all(abs(v) < 1 << 900 for v in point.ravel()):
-        mean = np.asarray(point[:, :-1] / point[:, -1:], dtype=np.float64).mean(axis=0)
+    if max(map(abs, point.ravel())) < 1 << 900:
+        mean = ratio_view(point[:, :-1], point[:, -1:]).mean(axis=0)
         mean += sum((np.asarray(r[:-1] / max(map(abs, r)), dtype=np.float64) for r in ray), np.zeros(len(mean)))
         for place in _rounded_onto(row, mean):
             if _is_strict(others, place):
                 return place
+    shares = [Fraction(1, len(point) * int(w)) for w in point[:, -1]]
     exact = [sum((s * int(v) for s, v in zip(shares, column, strict=True)), Fraction(0)) for column in point[:, :-1].T]
     return _place([v + int(sum(column)) for v, column in zip(exact, ray[:, :-1].T, strict=True)] if len(ray) else exact)
 
@@ -467,8 +466,8 @@ def _rounded_onto(row: _Rows, x: NDArray[np.float64]) -> Iterator[_Rows]:
     """Places with few digits near `x` and on the hyperplane of the row."""
     k = max(range(len(x)), key=lambda j: abs(row[j]))
     turn = 1 if row[k] > 0 else -1
-    for digits in _DIGITS if np.isfinite(x).all() else ():
-        place = np.array([*(round(Fraction(v) * (1 << digits)) for v in x.tolist()), 1 << digits], dtype=object)
+    for digits in _DIGITS:
+        place = np.array([*(round(v * (1 << digits)) for v in x.tolist()), 1 << digits], dtype=object)
         place[k] = 0
         rest = row[-1] * place[-1] - row[:-1] @ place[:-1]
         place *= abs(row[k])

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from flint import fmpq, fmpq_mat
+from flint import fmpq, fmpq_mat, fmpz_mat
 from numpy.typing import NDArray
 
 from cpwl.errors import InputError
@@ -29,7 +28,7 @@ from cpwl.function.make import polyhedra_from_integers
 from cpwl.geometry.cells import cone_of
 from cpwl.geometry.facets import hyperplanes
 from cpwl.geometry.linear_program import LinearProgram
-from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
+from cpwl.geometry.polyhedra import Facts, Polyhedra, Polyhedron, fact
 
 NAMES = ("Q", "H", "c", "A", "F", "b", "A_t", "b_t")
 CONSTANTS = ("c_t", "c_c", "Q_t")  # of the value alone
@@ -53,6 +52,7 @@ class Program:
     equalities: int = 0
     slope: Any = None
     """``(d, e)`` as a row of `n + 1` numbers."""
+    facts: Facts = field(default_factory=dict, init=False, repr=False)
 
     def __reduce__(self) -> tuple[Any, ...]:
         tables = [(m.nrows(), m.ncols(), fractions_of(m)) for m in (*(getattr(self, k) for k in NAMES), self.slope)]
@@ -116,11 +116,34 @@ class Program:
         return not any(self.Q.entries())
 
     @property
+    @fact
     def right(self) -> Any:
         """``b + F x`` as a matrix times ``(x, 1)``."""
         return beside(self.F, self.b)
 
     @property
+    @fact
+    def descent(self) -> Any:
+        """``-(H x + c)`` as a matrix times ``(x, 1)``."""
+        return beside(self.H, self.c) * fmpq(-1)
+
+    @property
+    @fact
+    def conditions(self) -> list[list[Any]]:
+        """The rows of ``[Q A'; A 0]``, of which the conditions of optimality for some rows of `A` are a part."""
+        none = [fmpq(0)] * self.A.nrows()
+        below = [[*row, *none] for row in self.A.tolist()]
+        return [*beside(self.Q, self.A.transpose()).tolist(), *below]
+
+    @property
+    @fact
+    def single(self) -> dict[int, int]:
+        """The column of the only entry of each row of `A` with one entry."""
+        entries = [[j for j, v in enumerate(row) if v] for row in self.A.tolist()]
+        return {i: own[0] for i, own in enumerate(entries) if len(own) == 1}
+
+    @property
+    @fact
     def bounds(self) -> Any:
         """``b_t - A_t x`` as a matrix times ``(x, 1)``."""
         return beside(self.A_t * fmpq(-1), self.b_t)
@@ -135,6 +158,19 @@ class Program:
     def feasible(self) -> Polyhedron:
         """All pairs ``(u, x)`` that the constraints allow."""
         return polyhedra_from_integers([half_spaces(self.pairs()).tolist()], self.moves + self.inputs)[0]
+
+    @property
+    @fact
+    def numerators(self) -> Any:
+        """``b + F x - A u`` as integers times ``(u, x, 1)``, with one positive factor for all."""
+        return beside(self.A * fmpq(-1), self.right).numer_denom()[0]
+
+    def slack_of(self, law: Any) -> NDArray[np.object_]:
+        """Where a law ``u = law (x, 1)`` satisfies each row of `A`, as a half-space of `x`."""
+        above, below = law.numer_denom()
+        unit = [below * int(i == j) for i in range(self.inputs + 1) for j in range(self.inputs + 1)]
+        both = fmpz_mat(self.moves + self.inputs + 1, self.inputs + 1, [*above.entries(), *unit])
+        return half_spaces(self.numerators * both)
 
     def document(self) -> dict[str, Any]:
         """The matrices as a proof has them: integers, or "p/q"."""
@@ -208,7 +244,8 @@ def half_spaces(matrix: Any) -> NDArray[np.object_]:
     >>> half_spaces(fmpq_mat(1, 2, [fmpq(-1, 2), fmpq(3)])).tolist()
     [[1, 6]]
     """
-    whole = np.array([int(v) for v in matrix.numer_denom()[0].entries()], dtype=object)
+    integers = matrix.numer_denom()[0] if isinstance(matrix, fmpq_mat) else matrix
+    whole = np.array([int(v) for v in integers.entries()], dtype=object)
     rows = primitive(whole.reshape(matrix.nrows(), matrix.ncols()))
     return np.concatenate([-rows[:, :-1], rows[:, -1:]], axis=1)
 
@@ -245,28 +282,27 @@ def critical_region(program: Program, active: Sequence[int]) -> CriticalRegion |
     if chosen and not 0 <= chosen[-1] < program.A.nrows():
         raise InputError(f"active set {active} names a row outside 0..{program.A.nrows() - 1}", active=active)
     rows = independent(program.A, chosen)
-    right = program.right
     try:
-        law, multipliers = solve_kkt(program, rows, beside(program.H, program.c) * fmpq(-1), take(right, rows))
+        law, multipliers = solve_kkt(program, rows, program.descent, take(program.right, rows))
     except ZeroDivisionError:
         message = f"active set {active} does not determine the optimiser: the program is not strictly convex there"
         raise InputError(message, active=active) from None
-    slack = right - program.A * law
-    zero = [not any(row) for row in slack.tolist()]
-    if not all(zero[i] for i in chosen):
+    slack = program.slack_of(law)
+    zero = np.asarray((slack == 0).all(axis=1), dtype=bool)
+    if not zero[chosen].all():
         return None  # a dependent row holds on a hyperplane of parameters only
-    tight = frozenset(i for i, z in enumerate(zero) if z)
+    tight = frozenset(np.flatnonzero(zero).tolist())
     if len(tight) > len(rows):  # rows that were not named may be independent of those: their multipliers are 0
         more = independent(program.A, [*rows, *sorted(tight.difference(rows))])[len(rows) :]
         rows = [*rows, *more]
         multipliers = fmpq_mat(
             len(rows), program.inputs + 1, [*multipliers.entries(), *[0] * len(more) * (program.inputs + 1)]
         )
-    others = [i for i in range(slack.nrows()) if i not in tight]
     known, origin = _signs(program, rows, tight, multipliers)
-    origin += [("slack", i) for i in others] + [("bound", i) for i in range(program.A_t.nrows())]
-    whole = np.concatenate([half_spaces(known), half_spaces(take(slack, others)), half_spaces(program.bounds)])
-    level = np.array([not any(row[:-1]) for row in whole], dtype=bool)
+    origin += [("slack", i) for i in np.flatnonzero(~zero).tolist()]
+    origin += [("bound", i) for i in range(program.A_t.nrows())]
+    whole = np.concatenate([half_spaces(known), slack[~zero], half_spaces(program.bounds)])
+    level = np.asarray((whole[:, :-1] == 0).all(axis=1), dtype=bool)
     if (whole[level, -1] < 0).any():
         return None  # 0 <= b with b < 0
     kept = np.flatnonzero(~level)
@@ -274,16 +310,30 @@ def critical_region(program: Program, active: Sequence[int]) -> CriticalRegion |
 
 
 def solve_kkt(program: Program, rows: list[int], top: Any, bottom: Any) -> tuple[Any, Any]:
-    """The matrices `u`, `m` with ``Q u + A_rows' m = top`` and ``A_rows u = bottom``, for independent rows."""
-    moves, k, width = program.moves, len(rows), top.ncols()
-    chosen = take(program.A, rows)
-    left, turned = program.Q.tolist(), chosen.transpose().tolist() if k else [[] for _ in range(moves)]
-    entries = [v for one, other in zip(left, turned, strict=True) for v in (*one, *other)]
-    entries += [v for row in chosen.tolist() for v in (*row, *([fmpq(0)] * k))]
-    right = fmpq_mat(moves + k, width, [*top.entries(), *bottom.entries()])
-    found = fmpq_mat(moves + k, moves + k, entries).solve(right).entries()
-    cut = moves * width
-    return fmpq_mat(moves, width, found[:cut]), fmpq_mat(k, width, found[cut:])
+    """The matrices `u`, `m` with ``Q u + A_rows' m = top`` and ``A_rows u = bottom``, for independent rows.
+
+    A row with one entry gives one of `u` first, and its own multiplier last: only the others are a system.
+    """
+    moves, width, table = program.moves, top.ncols(), program.conditions
+    every = [*range(moves), *(moves + r for r in rows)]  # what is unknown, and the equations
+    value = dict(zip(every, [*top.tolist(), *bottom.tolist()], strict=True))  # right-hand sides, then solutions
+    alone = {moves + r: program.single[r] for r in rows if r in program.single}
+    fixed = list(alone.values())
+    kept = [k for k in every if k not in alone and k not in fixed]
+
+    def part(above: list[int], across: list[int]) -> Any:
+        return fmpq_mat(len(above), len(across), [table[i][j] for i in above for j in across])
+
+    def of(chosen: list[int]) -> Any:
+        return fmpq_mat(len(chosen), width, [v for k in chosen for v in value[k]])
+
+    top_fixed = of(fixed)
+    value |= {j: [v / table[i][j] for v in value[i]] for i, j in alone.items()}
+    value |= zip(kept, part(kept, kept).solve(of(kept) - part(kept, fixed) * of(fixed)).tolist(), strict=True)
+    rest = top_fixed - part(fixed, [*fixed, *kept]) * of([*fixed, *kept])
+    for (i, j), row in zip(alone.items(), rest.tolist(), strict=True):
+        value[i] = [v / table[i][j] for v in row]
+    return of(every[:moves]), of(every[moves:])
 
 
 def _signs(
@@ -342,11 +392,15 @@ def _are_signs_right(basis: list[int], values: list[Any], free: int) -> bool:
     return all(v >= 0 for i, v in zip(basis, values, strict=True) if i >= free)
 
 
-def integer_law(law: Any, output: int) -> list[int]:
-    """``(gradient, offset, 1) * denominator``."""
-    row = [law[output, j] for j in range(law.ncols())]
-    below = math.lcm(*(int(v.q) for v in row))
-    return [*(int(v.p) * (below // int(v.q)) for v in row), below]
+def integer_laws(law: Any) -> NDArray[np.object_]:
+    """For each row of a matrix times ``(x, 1)``: ``(gradient, offset, 1) * denominator``.
+
+    >>> integer_laws(fmpq_mat(1, 2, [fmpq(1, 2), fmpq(3)])).tolist()
+    [[1, 6, 2]]
+    """
+    whole, below = law.numer_denom()
+    table = np.array([*map(int, whole.entries())], dtype=object).reshape(law.nrows(), law.ncols())
+    return primitive(np.concatenate([table, np.full((law.nrows(), 1), int(below), dtype=object)], axis=1))
 
 
 def allowed(program: Program, polyhedra: Polyhedra) -> Polyhedron:

@@ -24,7 +24,7 @@ from cpwl.function.parts import Known, Laws, Parts
 from cpwl.geometry.linear_program import LinearProgram
 from cpwl.geometry.polyhedra import Polyhedron
 from cpwl.mpqp.explore import Edge, Lead, Region, corners, explore
-from cpwl.mpqp.program import Program, beside, conic_basis, critical_region, half_spaces, integer_law
+from cpwl.mpqp.program import Program, beside, conic_basis, critical_region, half_spaces, integer_laws
 from cpwl.progress import Shown, shows_progress
 from cpwl.regions.tiles import Journal
 
@@ -210,7 +210,7 @@ def _value_of(program: Program, regions: Sequence[Region], law: CPWL) -> CPWL:
     rows = []
     for k, region in enumerate(regions):
         table = exact_matrix(fraction_array(region.law[:, :-1]) / region.law[:, -1:])
-        rows.append([integer_law(value_on(program, table, k), 0)])
+        rows.append(integer_laws(value_on(program, table, k)))
     known = replace(law.known, optimal=None) if law.known is not None else None
     made = Laws.from_integer(np.array(rows, dtype=object))
     return CPWL.from_parts(Parts(law.polyhedra, made, law.domain, 0.0, None, known))

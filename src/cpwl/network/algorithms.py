@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -185,9 +185,6 @@ def _combine(layers: Sequence[Any], join: Callable[[list[Any]], Any]) -> Any:
 # rounds, and the whole is the network that Algorithms 2-5 would build one family at a time, weight for weight.
 
 
-Differences: TypeAlias = "Callable[[NDArray[np.int64], NDArray[np.int64]], tuple[Layer, ExactLayer | None]]"
-"""Makes the layer of all ``f_plus[i] - f_minus[i]``, with -1 for no function."""
-
 # Indexed by 1 and -1: all hidden weights share two objects.
 _SIGNS = np.array([Fraction(0), Fraction(1), Fraction(-1)], dtype=object)
 
@@ -217,22 +214,21 @@ def extrema(gradient: Any, offset: Any, rows: Sequence[ArrayLike], kind: Literal
             message = f"row {i} has an index outside 0 .. {functions.outputs - 1}: {row!r}"
             raise InputError(message, row=i)
     counts = np.array([len(row) for row in arrays], dtype=np.int64)
-    return tournaments(differences_of(functions), counts, np.concatenate(arrays).astype(np.int64), kind)
+    return _tournaments(functions, counts, np.concatenate(arrays).astype(np.int64), kind)
 
 
-def tournaments(
-    differences: Differences, counts: NDArray[np.int64], members: NDArray[np.int64], kind: Literal["max", "min"]
+def _tournaments(
+    functions: Network, counts: NDArray[np.int64], members: NDArray[np.int64], kind: Literal["max", "min"]
 ) -> Network:
-    """The extremum of each family of functions, all families side by side.
+    """The extremum of each family of outputs of an affine network, all families side by side.
 
-    `differences` makes the first layer; family `i` has `counts[i]` functions, and `members` lists them, family after
-    family.
+    Family `i` has `counts[i]` outputs, and `members` lists them, family after family.
     """
     if kind not in ("max", "min"):
         raise InputError(f'`kind` must be "max" or "min", not {kind!r}', kind=kind)
     depth = int(counts.max() - 1).bit_length() + 1
     if depth == 1:
-        first, exact_first = differences(members, np.full_like(members, -1))
+        first, exact_first = _differences(functions, members, np.full_like(members, -1))
         return assemble([first], None if exact_first is None else [exact_first])
     rounds = [_play(counts)]
     while len(rounds) < depth - 1:
@@ -242,10 +238,10 @@ def tournaments(
         # min f = -max(-f): a tournament's first and last layers are negated. A family of one plays none.
         negate = (counts > 1)[rounds[0].family]
         plus, minus = np.where(negate, minus, plus), np.where(negate, plus, minus)
-    first, exact_first = differences(plus, minus)
+    first, exact_first = _differences(functions, plus, minus)
     weights = [_outcome(now, then, kind == "min") for now, then in zip(rounds, [*rounds[1:], None], strict=True)]
     layers = [first, *((weight, np.zeros(weight.shape[0])) for weight in weights)]
-    return assemble(layers, None if exact_first is None else [exact_first, *map(exact_signs, weights)])
+    return assemble(layers, None if exact_first is None else [exact_first, *map(_exact_signs, weights)])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -308,7 +304,7 @@ def _outcome(played: _Round, then: _Round | None, negate_finals: bool) -> csr_ar
     return csr_array((data, column, indptr), shape=(len(player), len(sign)))
 
 
-def signed(plus: NDArray[np.int64], minus: NDArray[np.int64], columns: int) -> csr_array[Any, tuple[int, int]]:
+def _signed(plus: NDArray[np.int64], minus: NDArray[np.int64], columns: int) -> csr_array[Any, tuple[int, int]]:
     """The matrix with 1 at `plus[i]` and -1 at `minus[i]` in row `i`; -1 for none; equal places cancel."""
     place = np.stack([minus, plus], axis=1)
     there = (place >= 0) & (minus != plus)[:, None]
@@ -317,28 +313,26 @@ def signed(plus: NDArray[np.int64], minus: NDArray[np.int64], columns: int) -> c
     return csr_array((sign, place[there], indptr), shape=(len(plus), columns))
 
 
-def differences_of(functions: Network) -> Differences:
-    """The layer of all ``f_plus[i] - f_minus[i]`` for the outputs of an affine network."""
+def _differences(
+    functions: Network, plus: NDArray[np.int64], minus: NDArray[np.int64]
+) -> tuple[Layer, ExactLayer | None]:
+    """The layer of all ``f_plus[i] - f_minus[i]`` for the outputs of an affine network, with -1 for no function."""
     k = functions.outputs
-    weight, bias = functions.layers[0]
-
-    def layer(plus: NDArray[np.int64], minus: NDArray[np.int64]) -> tuple[Layer, ExactLayer | None]:
-        # Families overlap, so each difference is formed once.
-        codes, place = np.unique((plus + 1) * (k + 1) + minus + 1, return_inverse=True)
-        choice = signed(codes // (k + 1) - 1, codes % (k + 1) - 1, k)
-        choice.sort_indices()
-        if functions.exact is None:
-            with np.errstate(over="ignore"):
-                return (csr_array((choice @ weight)[place]), (choice @ bias)[place]), None
-        exact_choice, _ = exact_signs(choice)
-        exact_weight, exact_bias = exact_choice @ functions.exact[0][0], exact_choice @ functions.exact[0][1]
-        view, view_bias = float_layer((exact_weight, exact_bias))
-        return (csr_array(view[place]), view_bias[place]), (exact_weight.take_rows(place), exact_bias[place])
-
-    return layer
+    # Families overlap, so each difference is formed once.
+    codes, place = np.unique((plus + 1) * (k + 1) + minus + 1, return_inverse=True)
+    choice = _signed(codes // (k + 1) - 1, codes % (k + 1) - 1, k)
+    choice.sort_indices()
+    if functions.exact is None:
+        weight, bias = functions.layers[0]
+        with np.errstate(over="ignore"):
+            return (csr_array((choice @ weight)[place]), (choice @ bias)[place]), None
+    (exact_weight, exact_bias), (signs, _) = functions.exact[0], _exact_signs(choice)
+    made = signs @ exact_weight, signs @ exact_bias
+    view, view_bias = float_layer(made)
+    return (csr_array(view[place]), view_bias[place]), (made[0].take_rows(place), made[1][place])
 
 
-def exact_signs(weight: csr_array[Any, tuple[int, int]]) -> ExactLayer:
+def _exact_signs(weight: csr_array[Any, tuple[int, int]]) -> ExactLayer:
     """A sorted matrix of 1 and -1 in rationals, without a bias."""
     data = _SIGNS[weight.data.astype(np.int64)]
     indptr, indices = weight.indptr.astype(np.int64), weight.indices.astype(np.int64)
@@ -367,7 +361,7 @@ def extremum(gradient: Any, offset: Any, kind: Literal["max", "min"] = "max") ->
     """
     functions = Network([(gradient, offset)])
     m = functions.outputs
-    return tournaments(differences_of(functions), np.array([m]), np.arange(m), kind)
+    return _tournaments(functions, np.array([m]), np.arange(m), kind)
 
 
 # Equal neurons of the first layer made one: what networks side by side have in common.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Iterator
 from concurrent.futures import Executor
 from contextlib import ExitStack, nullcontext
@@ -27,30 +26,26 @@ from cpwl.doors import (
     heard,
     within_float64,
 )
-from cpwl.errors import CpwlWarning, InputError, InternalError
+from cpwl.errors import InputError, InternalError
 from cpwl.exact.integers import linked
 from cpwl.executors import check_executor
 from cpwl.files import read_bytes, write_text
 from cpwl.function.cpwl import CPWL
-from cpwl.function.merge import merge_spanned
-from cpwl.function.parts import Known, label_maps
+from cpwl.function.parts import label_maps
 from cpwl.geometry.polyhedra import Domain, Polyhedron, as_domain
 from cpwl.network.network import Network
 from cpwl.progress import Progress, Shown, shows_progress
 from cpwl.regions.pieces import (
     Pieces,
+    as_function,
     find_pieces,
-    find_thin,
     has_few_faces,
     is_short,
     pieces_of_subdivision,
-    points_inside,
 )
-from cpwl.regions.subdivide.subdivide import TooMany, subdivide
+from cpwl.regions.subdivide import TooMany, subdivide
 from cpwl.regions.tiles import SIZE, Journal, Subdomain, searched, stream
-from cpwl.regions.walk.walk import walk
-
-_TOL = 1e-9
+from cpwl.regions.walk import walk
 
 
 @shows_progress
@@ -130,51 +125,6 @@ def extract(
     if resume is not None and not pieces.complete and len(pieces) < resume.num_pieces:
         return replace(resume, complete=False)  # more than this search has found before it was ended
     return as_function(pieces, polyhedron, exactly, merge)
-
-
-def as_function(pieces: Pieces, domain: Polyhedron | None, exact: bool, merge: bool) -> CPWL:
-    """The pieces as a function; what floats can hardly see is reported."""
-    tol = 0.0 if exact else _TOL
-    thin = _report_thin(pieces) if not exact else False
-    component = pieces.component
-    component.setflags(write=False)
-    covered = domain if pieces.complete else None
-    known = known_of(pieces, thin)
-    p = CPWL(pieces.polyhedra, pieces.laws, component, covered, tol, None, pieces.complete, known)
-    return merge_spanned(p, pieces.spans) if merge and _has_twins(pieces) else p
-
-
-def known_of(pieces: Pieces, thin: bool) -> Known:
-    """What the search has found out about the pieces beside rows and laws.
-
-    The complex of a network is face to face: two cells that meet in a facet have all of it in common. Where floats can
-    hardly tell that a piece is there, they cannot vouch for it.
-    """
-    inner = np.flatnonzero(pieces.neighbour >= 0)
-    pairs = np.stack([pieces.polyhedra.owner[inner], pieces.neighbour[inner], inner], axis=1)
-    return Known(points_inside(pieces), pairs, pieces.complete and not thin)
-
-
-def _has_twins(pieces: Pieces) -> bool:
-    """Whether some neighbours have one law: without them there is nothing to merge."""
-    owner, inner = pieces.polyhedra.owner, pieces.neighbour >= 0
-    same = pieces.component[owner[inner]] == pieces.component[pieces.neighbour[inner]]
-    return bool(same.all(axis=1).any())
-
-
-def _report_thin(pieces: Pieces) -> bool:
-    """Warns of regions that floats can hardly see; whether there are any."""
-    thin = find_thin(pieces, _TOL)
-    if len(thin):
-        where = ", ".join(f"{v:.6g}" for v in pieces.inside[thin[0]])
-        count = "1 region is" if len(thin) == 1 else f"{len(thin)} regions are"
-        warnings.warn(
-            f"{count} thinner than {_TOL:g}, relative, such as region {thin[0]} at x = ({where}). Float rows barely "
-            "represent them; `exact=True` returns rationals.",
-            CpwlWarning,
-            stacklevel=6,
-        )
-    return len(thin) > 0
 
 
 # `extract_parts`: the pieces of a network of any size, some at a time.

@@ -8,15 +8,18 @@ points and directions at infinity are treated alike.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import scipy
+from flint import fmpz_mat
 from numpy.typing import NDArray
 
 from cpwl.errors import LimitError, check_memory
-from cpwl.exact.rational import is_exact_float
+from cpwl.exact.rational import is_exact_float, pivots
 from cpwl.exact.sparse import RationalMatrix
 from cpwl.geometry.polyhedra import Polyhedron
 from cpwl.network.network import ExactLayer, Network, assemble, exact_layer, exact_layers, float_layer
@@ -81,7 +84,7 @@ _MOST = 2**22  # integers held at once in a product
 
 
 @dataclass(slots=True, eq=False)
-class Level:
+class LayerForms:
     """One layer: its forms ``(width, cells, n + 1)`` on the cells that the layers before it make.
 
     `parent` is the cell of the level before, and `active` says which of that level's neurons are on.
@@ -99,7 +102,7 @@ class Level:
         return int(self.rows.shape[1])
 
 
-class Forms:
+class NeuronForms:
     """All forms met so far. A reference is the place of a form in one long table: level by level, neuron, cell.
 
     Level 0 is the frame: ``x_0`` itself, at least 0, and the rows ``b - a.x >= 0`` of the domain. Level `l` is layer
@@ -109,7 +112,7 @@ class Forms:
     def __init__(self, network: Network, domain: Polyhedron | None) -> None:
         network = balanced(network)
         self.network, self.dim = network, network.inputs
-        self.levels: list[Level] = []
+        self.levels: list[LayerForms] = []
         self.offset: list[int] = [0]
         self._rows = self._errors = np.zeros((0, self.dim + 1))
         self._integer: list[tuple[Any, NDArray[np.object_]] | None] = [None] * len(network.layers)
@@ -119,9 +122,9 @@ class Forms:
         self._reliable = network.exact is None or _survives(network)
         self._start(domain)
 
-    def fresh(self) -> Forms:
+    def fresh(self) -> NeuronForms:
         """The same network with the first layer only; what is known of it in integers is shared."""
-        other = object.__new__(Forms)
+        other = object.__new__(NeuronForms)
         other.__dict__.update(self.__dict__)
         other.levels, other.offset = self.levels[:2], self.offset[:3]
         # Full to the end: what comes next goes into arrays of its own.
@@ -155,7 +158,7 @@ class Forms:
         none = np.zeros(1, dtype=np.int64)
         alone = np.zeros((1, 0), dtype=bool)
         known = np.ones(1, dtype=bool)
-        self._append(Level(none, alone, view[:, None], error[:, None], exact[:, None], known))
+        self._append(LayerForms(none, alone, view[:, None], error[:, None], exact[:, None], known))
         weight, bias = self.network.layers[0]
         view = np.column_stack([weight.toarray(), bias])
         error = (EPS * np.abs(view) + _TINY) * self._rounded
@@ -163,11 +166,11 @@ class Forms:
             error[:] = np.inf
         self._append(self._level(none, alone, view[:, None], error[:, None]))
 
-    def _level(self, parent: Any, active: Any, rows: NDArray[np.float64], error: NDArray[np.float64]) -> Level:
+    def _level(self, parent: Any, active: Any, rows: NDArray[np.float64], error: NDArray[np.float64]) -> LayerForms:
         cells = rows.shape[1]
-        return Level(parent, active, rows, error, np.zeros((0, 0, 0), dtype=object), np.zeros(cells, dtype=bool))
+        return LayerForms(parent, active, rows, error, np.zeros((0, 0, 0), dtype=object), np.zeros(cells, dtype=bool))
 
-    def _append(self, level: Level) -> None:
+    def _append(self, level: LayerForms) -> None:
         self.levels.append(level)
         size = self.dim + 1
         first = self.offset[-1]
@@ -175,7 +178,7 @@ class Forms:
         self._rows = _extended(self._rows, level.rows.reshape(-1, size), first)
         self._errors = _extended(self._errors, level.error.reshape(-1, size), first)
 
-    def advance(self, parent: NDArray[np.int64], active: NDArray[np.bool_]) -> Level:
+    def advance(self, parent: NDArray[np.int64], active: NDArray[np.bool_]) -> LayerForms:
         """The next layer's forms on new cells, which lie in cells `parent` of the last level."""
         level = self._level(parent, active, *self.compose(len(self.levels) - 1, parent, active))
         self._append(level)
@@ -314,3 +317,61 @@ def _survives(network: Network) -> bool:
         if len(numbers) and numbers.min() < _TINY:
             return False
     return True
+
+
+# Directions in which anything can change.
+
+
+def essential_rows(rows: NDArray[np.float64], exact: Callable[[], NDArray[np.object_]]) -> tuple[list[int], list[int]]:
+    """Rows that are independent and as many as there can be, early ones first, and coordinates on which they stay so.
+
+    Floats decide where a full rank is plain to see.
+    """
+    n = rows.shape[1]
+    if len(rows) == 0:
+        return [], []
+    size = np.abs(rows).max(axis=1, keepdims=True)
+    with np.errstate(all="ignore"):
+        scaled = rows / np.where(size == 0, 1, size)
+    if np.isfinite(scaled).all():
+        scaled = _first_of_parallel(scaled)
+        # As many rows, or columns, as there are of the other kind.
+        tall = len(rows) >= n
+        order = scipy.linalg.qr(scaled.T if tall else scaled, pivoting=True, mode="economic")[2]
+        first = np.sort(order[: min(rows.shape)])
+        values = np.linalg.svd(scaled[first] if tall else scaled[:, first], compute_uv=False)
+        if values[-1] > 1e-6 * values[0] > 0:
+            chosen, every = [int(i) for i in first], list(range(min(rows.shape)))
+            return (chosen, every) if tall else (every, chosen)
+    whole = fmpz_mat([[int(v) for v in row] for row in exact()])
+    found = (matrix.rref() for matrix in (whole.transpose(), whole))
+    chosen, columns = (pivots(reduced, rank) for reduced, _, rank in found)
+    return chosen, columns
+
+
+def _first_of_parallel(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The rows with 0 for those parallel to an earlier one: a row of the domain goes before a neuron that bends there,
+    so that the facets of cells at the border are known to lie in it."""
+    largest = np.abs(rows).argmax(axis=1)
+    signed = rows * np.where(rows[np.arange(len(rows)), largest] < 0, -1.0, 1.0)[:, None]
+    first = np.unique(np.round(signed, 9) + 0.0, axis=0, return_index=True)[1]
+    kept = np.zeros_like(rows)
+    kept[first] = rows[first]
+    return kept
+
+
+def first_rows(network: Network, forms: NeuronForms) -> tuple[list[int], list[int]]:
+    """Independent rows among those of the domain and the first layer, and coordinates on which they stay so."""
+    none = np.zeros(1, dtype=np.int64)
+    levels = forms.levels[:2] if len(network.layers) > 1 else forms.levels[:1]
+    view = np.concatenate([level.rows[:, 0, :-1] for level in levels])[1:]
+
+    def exact() -> NDArray[np.object_]:
+        return np.concatenate([forms.exact_level(l, none)[:, 0, :-1] for l in range(len(levels))])[1:]
+
+    return essential_rows(view, exact)
+
+
+def essential_dimension(network: Network, domain: Polyhedron | None) -> int:
+    """The number of directions in which anything can change: the rank of the first layer and the domain."""
+    return len(first_rows(network, NeuronForms(network, domain))[0])

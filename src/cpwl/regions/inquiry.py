@@ -35,7 +35,7 @@ from cpwl.geometry.probe import bounding_box
 from cpwl.network.network import Network
 from cpwl.progress import Progress
 from cpwl.regions.pieces import Pieces, find_pieces, has_few_faces, pieces_of_subdivision
-from cpwl.regions.subdivide.subdivide import TooMany, subdivide
+from cpwl.regions.subdivide import TooMany, subdivide
 from cpwl.regions.tiles import Journal, Notes, Subdomain, searched, through_parts
 
 # The regions of a network a portion of its domain at a time, so that they are never held all at once.

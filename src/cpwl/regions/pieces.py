@@ -1,7 +1,8 @@
-"""The regions of a network as pieces: rows, laws, neighbours, an inner point each."""
+"""The regions of a network as pieces: rows, laws, neighbours, an inner point each; and pieces as a function."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from dataclasses import dataclass
@@ -11,21 +12,21 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from cpwl.errors import InputError, LimitError, counted
+from cpwl.errors import CpwlWarning, InputError, LimitError, counted
 from cpwl.exact.integers import in_order, integer_rows, number_rows, primitive, ratio_view
 from cpwl.function.cpwl import CPWL
 from cpwl.function.evaluate import inner_points
-from cpwl.function.parts import Laws
+from cpwl.function.merge import merge_spanned
+from cpwl.function.parts import Known, Laws
 from cpwl.geometry.generators import Generators
 from cpwl.geometry.polyhedra import Polyhedra, Polyhedron, joined, picked, ranges
 from cpwl.geometry.probe import Probe
 from cpwl.network.network import Network
 from cpwl.progress import Progress
-from cpwl.regions.forms import EPS, Forms
-from cpwl.regions.subdivide.faces import Lattice
-from cpwl.regions.subdivide.subdivide import Subdivision, TooMany, essential_dimension, subdivide
-from cpwl.regions.walk.chamber import forms_on
-from cpwl.regions.walk.walk import Walk, walk
+from cpwl.regions.chamber import forms_on
+from cpwl.regions.forms import EPS, NeuronForms, essential_dimension
+from cpwl.regions.subdivide import Lattice, Subdivision, TooMany, subdivide
+from cpwl.regions.walk import Walk, walk
 
 # Which laws are equal, as rationals: floats with error bounds find the candidates, integers decide.
 
@@ -259,7 +260,7 @@ def _pattern_order(signs: NDArray[np.int8]) -> NDArray[np.int64]:
 
 
 def _batches(
-    forms: Forms, signs: NDArray[np.int8], owner: NDArray[np.int64], row: NDArray[np.int64], exact: bool
+    forms: NeuronForms, signs: NDArray[np.int8], owner: NDArray[np.int64], row: NDArray[np.int64], exact: bool
 ) -> Iterator[tuple[Polyhedra, Laws, NDArray[np.float64]]]:
     """Rows and laws of some cells at a time; always the same ones, so that floats always come out the same."""
     walls = forms.levels[0].rows.shape[0] - 1
@@ -279,7 +280,7 @@ def _batches(
         yield (polyhedra, *_laws(local, _last_base(local, len(some)), some, exact))
 
 
-def _last_base(forms: Forms, count: int) -> NDArray[np.int64]:
+def _last_base(forms: NeuronForms, count: int) -> NDArray[np.int64]:
     return np.arange(count) if forms.levels[-1].cells > 1 else np.zeros(count, dtype=np.int64)
 
 
@@ -310,7 +311,7 @@ def _neighbours(
 
 
 def _rows(
-    forms: Forms,
+    forms: NeuronForms,
     signs: NDArray[np.int8],
     owner: NDArray[np.int64],
     level: NDArray[np.int64],
@@ -335,7 +336,7 @@ def _rows(
 
 
 def _laws(
-    forms: Forms, base: NDArray[np.int64], signs: NDArray[np.int8], exact: bool
+    forms: NeuronForms, base: NDArray[np.int64], signs: NDArray[np.int8], exact: bool
 ) -> tuple[Laws, NDArray[np.float64]]:
     """The affine map on each cell, and a bound on the error of its floats."""
     count, last = len(base), len(forms.network.layers) - 1
@@ -352,7 +353,7 @@ def _laws(
     return Laws(rows[..., :-1].copy(), rows[..., -1].copy()), error.transpose(1, 0, 2)
 
 
-def _exact_laws(forms: Forms, base: NDArray[np.int64], signs: NDArray[np.int8]) -> NDArray[np.object_]:
+def _exact_laws(forms: NeuronForms, base: NDArray[np.int64], signs: NDArray[np.int8]) -> NDArray[np.object_]:
     """Integer rows ``(gradient, offset, 1) * denominator``."""
     last = len(forms.network.layers) - 1
     active = _active(forms, signs) if last else np.zeros((len(base), 0), dtype=bool)
@@ -362,7 +363,7 @@ def _exact_laws(forms: Forms, base: NDArray[np.int64], signs: NDArray[np.int8]) 
     return primitive(np.concatenate([rows, scale], axis=2))
 
 
-def _active(forms: Forms, signs: NDArray[np.int8]) -> NDArray[np.bool_]:
+def _active(forms: NeuronForms, signs: NDArray[np.int8]) -> NDArray[np.bool_]:
     """Which neurons of the last hidden layer are on."""
     width = forms.network.layers[-1][0].shape[1]
     return np.asarray(signs[:, signs.shape[1] - width :] > 0)
@@ -445,3 +446,54 @@ def is_short(network: Network) -> bool:
         if (np.ldexp(mantissa, 16) % 1 != 0).any():
             return False
     return True
+
+
+# As a function.
+
+
+_TOL = 1e-9
+
+
+def as_function(pieces: Pieces, domain: Polyhedron | None, exact: bool, merge: bool) -> CPWL:
+    """The pieces as a function; what floats can hardly see is reported."""
+    tol = 0.0 if exact else _TOL
+    thin = _report_thin(pieces) if not exact else False
+    component = pieces.component
+    component.setflags(write=False)
+    covered = domain if pieces.complete else None
+    known = known_of(pieces, thin)
+    p = CPWL(pieces.polyhedra, pieces.laws, component, covered, tol, None, pieces.complete, known)
+    return merge_spanned(p, pieces.spans) if merge and _has_twins(pieces) else p
+
+
+def known_of(pieces: Pieces, thin: bool) -> Known:
+    """What the search has found out about the pieces beside rows and laws.
+
+    The complex of a network is face to face: two cells that meet in a facet have all of it in common. Where floats can
+    hardly tell that a piece is there, they cannot vouch for it.
+    """
+    inner = np.flatnonzero(pieces.neighbour >= 0)
+    pairs = np.stack([pieces.polyhedra.owner[inner], pieces.neighbour[inner], inner], axis=1)
+    return Known(points_inside(pieces), pairs, pieces.complete and not thin)
+
+
+def _has_twins(pieces: Pieces) -> bool:
+    """Whether some neighbours have one law: without them there is nothing to merge."""
+    owner, inner = pieces.polyhedra.owner, pieces.neighbour >= 0
+    same = pieces.component[owner[inner]] == pieces.component[pieces.neighbour[inner]]
+    return bool(same.all(axis=1).any())
+
+
+def _report_thin(pieces: Pieces) -> bool:
+    """Warns of regions that floats can hardly see; whether there are any."""
+    thin = find_thin(pieces, _TOL)
+    if len(thin):
+        where = ", ".join(f"{v:.6g}" for v in pieces.inside[thin[0]])
+        count = "1 region is" if len(thin) == 1 else f"{len(thin)} regions are"
+        warnings.warn(
+            f"{count} thinner than {_TOL:g}, relative, such as region {thin[0]} at x = ({where}). Float rows barely "
+            "represent them; `exact=True` returns rationals.",
+            CpwlWarning,
+            stacklevel=6,
+        )
+    return len(thin) > 0

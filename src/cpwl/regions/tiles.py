@@ -24,8 +24,9 @@ from cpwl.executors import More, unfold
 from cpwl.geometry.polyhedra import Polyhedron
 from cpwl.network.network import Network
 from cpwl.progress import Progress
+from cpwl.regions.forms import essential_dimension
 from cpwl.regions.pieces import find_pieces
-from cpwl.regions.subdivide.subdivide import TooMany, essential_dimension
+from cpwl.regions.subdivide import TooMany
 
 # What was found so far, in a folder: a line for each tile, so that a search which was killed goes on where it was.
 

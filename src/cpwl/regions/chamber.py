@@ -18,7 +18,7 @@ from cpwl.errors import InternalError
 from cpwl.exact.integers import primitive, sign
 from cpwl.geometry.polyhedra import Polyhedron
 from cpwl.geometry.probe import Probe
-from cpwl.regions.forms import EPS, Forms
+from cpwl.regions.forms import EPS, NeuronForms
 
 # Why rows of cells are redundant, remembered from cell to cell.
 
@@ -33,7 +33,7 @@ class Proofs:
     and the signs of the rows in it are the same.
     """
 
-    def __init__(self, forms: Forms) -> None:
+    def __init__(self, forms: NeuronForms) -> None:
         widths = [weight.shape[0] for weight, _ in forms.network.layers[:-1]]
         walls = forms.levels[0].rows.shape[0] - 1
         self.ends = walls + np.cumsum([0, *widths])  # layer l has the rows ends[l - 1] to ends[l]
@@ -178,7 +178,7 @@ class Found:
 
 
 def explore(
-    forms: Forms, columns: NDArray[np.int64], seeds: Seeds, *, proofs: Proofs | None = None, exactly: bool = False
+    forms: NeuronForms, columns: NDArray[np.int64], seeds: Seeds, *, proofs: Proofs | None = None, exactly: bool = False
 ) -> Found:
     """The facets of each cell and the cells across them; with `exactly` no float decides what is redundant.
 
@@ -191,7 +191,7 @@ class Chambers:
     """Rows ``a.x <= b`` of length 1 for a stack of cells ``(cells, rows)``, in the essential coordinates."""
 
     def __init__(
-        self, forms: Forms, columns: NDArray[np.int64], seeds: Seeds, proofs: Proofs, exactly: bool = False
+        self, forms: NeuronForms, columns: NDArray[np.int64], seeds: Seeds, proofs: Proofs, exactly: bool = False
     ) -> None:
         self.seeds, self.columns, self.proofs, self.exactly = seeds, columns, proofs, exactly
         self.forms = forms_on(forms, seeds.signs)
@@ -475,7 +475,7 @@ class Chambers:
         return signs
 
 
-def forms_on(forms: Forms, signs: NDArray[np.int8]) -> Forms:
+def forms_on(forms: NeuronForms, signs: NDArray[np.int8]) -> NeuronForms:
     """The forms of all hidden layers on the cells with the given signs."""
     fresh, done = forms.fresh(), 0
     count = len(signs)

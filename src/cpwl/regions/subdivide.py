@@ -1,4 +1,4 @@
-"""All faces of a complex and what bounds what, cut by one hyperplane at a time.
+"""The whole complex of a network: all faces and what bounds what, cut by one neuron at a time.
 
 Faces of dimension `k` are numbered from 0, and each lists the faces of dimension ``k - 1`` that bound it. Seen
 homogeneously the complex is a fan in ``R^(r + 1)``, and its section has vertices for points and for directions alike,
@@ -18,9 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from cpwl.errors import InputError, InternalError, LimitError
 from cpwl.exact.integers import adjugate, primitive, sign
-from cpwl.geometry.polyhedra import picked, ranges
-from cpwl.regions.forms import EPS, Forms
+from cpwl.geometry.polyhedra import Polyhedron, picked, ranges
+from cpwl.network.network import Network
+from cpwl.progress import Progress
+from cpwl.regions.forms import EPS, NeuronForms, first_rows
 
 _POSITIVE, _NEGATIVE, _BOTH = 1, 2, 3
 
@@ -236,16 +239,9 @@ def _vanishing(face: tuple[int, ...], references: NDArray[np.int64], infinity: i
     return held if 0 in face else [*held, infinity]
 
 
-# The vertices of a complex, points and directions alike: floats with error bounds, integers where those cannot tell.
-#
-# A vertex is held by `r` forms, so its floats come straight from them and no error piles up. Exactly it is a positive
-# combination of the two ends of the edge that it cut, ``|z(u)| w + |z(w)| u``, worked out only where it is asked for.
-
-
 # Where hyperplanes meet: the line on which `r` linear forms in ``r + 1`` variables vanish, with an error bound.
 
 
-_EPS = float(np.finfo(np.float64).eps)
 _TINY = 1e-290
 
 
@@ -285,13 +281,19 @@ def cross_product(
                     size += np.abs(term)
                     unsure += np.abs(a[:, c]) * off + e[:, c] * (np.abs(minor) + off)
                 next_value[chosen] = total
-                next_bound[chosen] = unsure * (1 + 16 * _EPS) + (k + 3) * _EPS * size + _TINY * (size > 0)
+                next_bound[chosen] = unsure * (1 + 16 * EPS) + (k + 3) * EPS * size + _TINY * (size > 0)
             value, bound = next_value, next_bound
     whole = tuple(range(columns))
     # The form with the minors as coefficients, of the sign that makes the last one the determinant itself.
     minors = [value[whole[:c] + whole[c + 1 :]] * (-1) ** (r - c) for c in whole]
     bounds = [bound[whole[:c] + whole[c + 1 :]] for c in whole]
     return np.stack(minors, axis=1), np.stack(bounds, axis=1)
+
+
+# The vertices of a complex, points and directions alike: floats with error bounds, integers where those cannot tell.
+#
+# A vertex is held by `r` forms, so its floats come straight from them and no error piles up. Exactly it is a positive
+# combination of the two ends of the edge that it cut, ``|z(u)| w + |z(w)| u``, worked out only where it is asked for.
 
 
 _ROUGH = 1e-10  # relative error beyond which a vertex is computed exactly
@@ -306,7 +308,7 @@ class Vertices:
     complex is in place ``place[i]``.
     """
 
-    def __init__(self, forms: Forms, columns: NDArray[np.int64], start: NDArray[np.int64]) -> None:
+    def __init__(self, forms: NeuronForms, columns: NDArray[np.int64], start: NDArray[np.int64]) -> None:
         self.forms, self.columns = forms, columns
         self._exact = _corners_of_orthants(forms.exact_rows(start)[:, columns])
         self._view, self._error = _rounded(self._exact)
@@ -467,3 +469,193 @@ def _corners_of_orthants(rows: NDArray[np.object_]) -> NDArray[np.object_]:
     rays = np.concatenate([inverse.T, np.zeros((r, 1), dtype=np.int64).astype(object)], axis=1)
     both = np.stack([rays, -rays], axis=1).reshape(2 * r, r + 1)
     return primitive(np.concatenate([point, both]))
+
+
+# The complex of a network, from its domain and then neuron by neuron: cells, their signs, and all faces.
+
+
+_MOST_DIRECTIONS = 10  # at the start there are 2 * 3^r faces
+_MOST_BOUNDS = 50_000_000  # pairs of a face and what bounds it: about 2 GB
+
+
+class TooMany(LimitError):
+    """There are more faces than it is wise to keep."""
+
+
+@dataclass(slots=True, eq=False)
+class Subdivision:
+    """A complex with its forms; ``signs[i, j]`` is the sign of neuron `j` on cell `i`, 0 if it vanishes on it."""
+
+    forms: NeuronForms
+    lattice: Lattice
+    vertices: Vertices
+    columns: NDArray[np.int64]
+    signs: NDArray[np.int8]
+    base: NDArray[np.int64]
+    """The cell of the last level that each cell lies in."""
+    whole: bool
+    """False if cells were left out."""
+
+    @property
+    def cells(self) -> int:
+        return len(self.signs)
+
+    @property
+    def complete(self) -> bool:
+        """No cell was left out, facets of one cell are in the boundary of the domain, and faces add up as in a ball."""
+        if not self.whole or self.lattice.dim == 0:
+            return self.whole
+        alone = self.lattice.forms[-2][self.lattice.cells_of_facets() == 1, 0]
+        return bool((self.forms.decode(alone)[0] == 0).all()) and self.lattice.euler() == 1
+
+
+def subdivide(
+    network: Network,
+    domain: Polyhedron | None,
+    *,
+    most: int | None = None,
+    strict: bool = False,
+    progress: Progress | None = None,
+) -> Subdivision:
+    """The complex of all cells of the network on the domain, or of `most` of them; `TooMany` for too many faces.
+
+    With `strict` more than `most` cells are too many, too: as soon as there are, nothing is worked out any more.
+
+    Every sign is decided, in integers where error bounds on floats cannot tell, so the complex is proved.
+    """
+    return _Subdivider(network, domain, most, strict, progress).run()
+
+
+class _Subdivider:
+    def __init__(
+        self,
+        network: Network,
+        domain: Polyhedron | None,
+        most: int | None,
+        strict: bool,
+        progress: Progress | None,
+    ) -> None:
+        self.network, self.most, self.strict, self.progress = network, most, strict, progress
+        self.forms = NeuronForms(network, domain)
+        self.whole = True
+        self.done, self.total = 0, sum(weight.shape[0] for weight, _ in network.layers[:-1])
+        self.walls = self.forms.levels[0].rows.shape[0] - 1
+        self.chosen, columns = first_rows(network, self.forms)
+        self.columns = np.array([*columns, network.inputs], dtype=np.int64)
+        if len(columns) > _MOST_DIRECTIONS:
+            raise TooMany(
+                f"the network bends in {len(columns)} directions; all faces of its complex can be kept for at most "
+                f"{_MOST_DIRECTIONS}",
+                directions=len(columns),
+            )
+        # Rows of the domain come first, then the first layer.
+        first = (1 + i if i < self.walls else int(self.forms.reference(1, i - self.walls, 0)) for i in self.chosen)
+        references = np.array(list(first), dtype=np.int64)
+        self.lattice = orthants(references, 0)
+        self.vertices = Vertices(self.forms, self.columns, references)
+        self.signs = np.zeros((self.lattice.counts[-1], self.total), dtype=np.int8)
+
+    def run(self) -> Subdivision:
+        """The domain first, then layer by layer."""
+        self._start()
+        base = np.zeros(self.lattice.counts[-1], dtype=np.int64)
+        for l, (weight, _) in enumerate(self.network.layers[:-1], start=1):
+            if l > 1:
+                self.forms.advance(base, self.signs[:, self.done - weight.shape[1] : self.done] > 0)
+                self.lattice.rebase()
+            self._layer(l, weight.shape[0], {row - self.walls for row in self.chosen} if l == 1 else set())
+            base = self.lattice.base[-1]
+        return Subdivision(self.forms, self.lattice, self.vertices, self.columns, self.signs, base, self.whole)
+
+    def _start(self) -> None:
+        """Signs on the orthants of the chosen rows, and what is outside the domain is dropped."""
+        known = {}
+        for i, row in enumerate(self.chosen):
+            signs = np.zeros(len(self.vertices), dtype=np.int8)
+            signs[1 + 2 * i], signs[2 + 2 * i] = 1, -1
+            known[row] = signs
+            if row >= self.walls:
+                self.signs[:, row - self.walls] = _as_signs(self.lattice.flags(signs)[-1])
+        kept = np.ones(len(self.vertices), dtype=bool)
+        for row in range(self.walls):
+            if row in known:
+                kept[kept] = self._restrict(known[row][kept])
+        for row in range(self.walls):
+            if row not in known:
+                signs = self.vertices.signs(0, row + 1, self.lattice.base[0])
+                self._cut(signs, np.array([1 + row]))
+                self._restrict(self.vertices.signs(0, row + 1, self.lattice.base[0]))
+
+    def _layer(self, level: int, width: int, skip: set[int]) -> None:
+        cells = np.arange(self.forms.levels[level].cells)
+        sides = self.vertices.sides(level)
+        known = np.flatnonzero(sides)
+        self.signs[:, self.done + known] = sides[known]
+        for j in range(width):
+            if j not in skip and sides[j] == 0:
+                signs = self.vertices.signs(level, j, self.lattice.base[0])
+                flag = self._cut(signs, self.forms.reference(level, j, cells))
+                self.signs[:, self.done + j] = _as_signs(flag)
+            if self.most is not None and len(self.signs) > self.most:
+                if self.strict:
+                    done, total = self.done + j + 1, self.total
+                    raise TooMany(f"there are more than {self.most} cells", neurons=done, of=total)
+                self._truncate(self.most)
+            if sum(map(len, self.lattice.sub)) > _MOST_BOUNDS:
+                raise TooMany(
+                    "the complex of this network has more faces than can be kept; extract walks from cell to cell",
+                    neurons=self.done + j + 1,
+                    of=self.total,
+                )
+            if self.progress is not None:
+                self.progress(self.done + j + 1, self.total, f"{len(self.signs):,} regions")
+        self.done += width
+
+    def _cut(self, signs: NDArray[np.int8], reference: NDArray[np.int64]) -> NDArray[np.uint8]:
+        """Cuts the lattice, adds the vertices, and returns for each cell the sign as a flag."""
+        lattice = self.lattice
+        old = len(self.vertices)
+        ends = lattice.sub[1] if lattice.dim else None
+        cut = lattice.cut(signs, reference)
+        which = cut.cut[-1]
+        if not len(which):
+            return cut.flags[-1]
+        assert ends is not None
+        edges = ends.reshape(-1, 2)[cut.cut[1]]
+        self.vertices.add(edges, lattice.forms[0][old:])
+        self.signs = np.concatenate([self.signs, self.signs[which]])
+        flags = cut.flags[-1]
+        flags[which] = 1
+        return np.concatenate([flags, np.full(len(which), 2, dtype=np.uint8)])
+
+    def _truncate(self, most: int) -> None:
+        """Only the first cells stay; they are cut further, and what comes out at the end is a part of all cells."""
+        self.whole = False
+        cells = np.arange(len(self.signs)) < most
+        self._keep([np.ones(count, dtype=bool) for count in self.lattice.counts[:-1]] + [cells])
+
+    def _restrict(self, signs: NDArray[np.int8]) -> NDArray[np.bool_]:
+        """Drops what is outside a row of the domain."""
+        flags = self.lattice.flags(signs)
+        masks = [flag != 2 for flag in flags]
+        masks[-1] = flags[-1] == 1
+        if not masks[-1].any():
+            raise InputError("the domain has no interior: no point satisfies all of its rows strictly")
+        return self._keep(masks)
+
+    def _keep(self, masks: list[NDArray[np.bool_]]) -> NDArray[np.bool_]:
+        """Drops cells, and all faces that bound no cell then; returns which vertices are left."""
+        for k in range(self.lattice.dim, 0, -1):
+            used = np.zeros(len(masks[k - 1]), dtype=bool)
+            used[self.lattice.sub[k][np.repeat(masks[k], np.diff(self.lattice.start[k]))]] = True
+            if (used & ~masks[k - 1]).any():
+                raise InternalError("a face on the wrong side of a row bounds one on the right side")
+            masks[k - 1] = used
+        self.signs = self.signs[masks[-1]]
+        self.vertices.keep(masks[0])
+        self.lattice.keep(masks)
+        return masks[0]
+
+
+def _as_signs(flag: NDArray[np.uint8]) -> NDArray[np.int8]:
+    return np.where(flag == 1, 1, np.where(flag == 2, -1, 0)).astype(np.int8)

@@ -17,9 +17,8 @@ from cpwl.geometry.polyhedra import Polyhedron
 from cpwl.geometry.probe import Probe
 from cpwl.network.network import Network
 from cpwl.progress import Progress
-from cpwl.regions.forms import Forms
-from cpwl.regions.subdivide.subdivide import first_rows
-from cpwl.regions.walk.chamber import Found, Proofs, Seeds, explore
+from cpwl.regions.chamber import Found, Proofs, Seeds, explore
+from cpwl.regions.forms import NeuronForms, first_rows
 
 _BATCH = 128  # cells explored together; fixed, so that floats come out the same however many workers there are
 
@@ -33,7 +32,7 @@ class Walk:
     `complete` says that every facet of every cell is matched by a facet of the cell across it, or is in the boundary.
     """
 
-    forms: Forms
+    forms: NeuronForms
     columns: NDArray[np.int64]
     signs: NDArray[np.int8]
     owner: NDArray[np.int64]
@@ -61,13 +60,13 @@ def walk(
     return _Walker(network, domain, most, executor, progress, whole).run(start)
 
 
-def _forms(shared: tuple[Network, Polyhedron | None, NDArray[np.int64]]) -> tuple[Forms, NDArray[np.int64]]:
+def _forms(shared: tuple[Network, Polyhedron | None, NDArray[np.int64]]) -> tuple[NeuronForms, NDArray[np.int64]]:
     """What a worker needs for all of its batches."""
     network, domain, columns = shared
-    return Forms(network, domain), columns
+    return NeuronForms(network, domain), columns
 
 
-def _explore(ready: tuple[Forms, NDArray[np.int64]], seeds: Seeds) -> Found:
+def _explore(ready: tuple[NeuronForms, NDArray[np.int64]], seeds: Seeds) -> Found:
     """One batch, by whoever has time; what it finds must not depend on the batches before, so no proofs are kept."""
     forms, columns = ready
     return explore(forms, columns, seeds)
@@ -86,7 +85,7 @@ class _Walker:
         self.network, self.domain, self.most, self.whole = network, domain, most, whole
         self.executor, self.progress = executor, progress
         self.place = Placed(None, None)
-        self.forms = Forms(network, domain)
+        self.forms = NeuronForms(network, domain)
         self.columns = np.array([*first_rows(network, self.forms)[1], network.inputs], dtype=np.int64)
         self.proofs = Proofs(self.forms)
         self.number: dict[bytes, int] = {}  # of each cell that was met, by its pattern
@@ -246,7 +245,7 @@ def _join(seeds: list[Seeds]) -> Seeds:
     )
 
 
-def signs_at(forms: Forms, columns: NDArray[np.int64], point: NDArray[np.float64]) -> NDArray[np.int8] | None:
+def signs_at(forms: NeuronForms, columns: NDArray[np.int64], point: NDArray[np.float64]) -> NDArray[np.int8] | None:
     """The signs of all hidden neurons around a point, in rationals where floats cannot tell.
 
     None if the point is not inside a cell: some neuron vanishes there, but not all around.

@@ -1,1 +1,0 @@
-"""From cell to cell across facets, for networks that bend in many directions."""
