@@ -322,7 +322,7 @@ class Simplicial:
 
     def laws(self, heights: NDArray[np.object_], bits: int) -> NDArray[np.object_]:
         """The laws of the heights ``heights / 2^bits`` on the simplices, integer rows with their denominators."""
-        weight = (heights * self.corners[:, -1])[self.simplices]
+        weight = (heights * self.corners[:, -1] * (1 << max(-bits, 0)))[self.simplices]
         return quotient((self.adj * weight[:, None, :]).sum(axis=2), self.det * (1 << max(bits, 0)))
 
 
@@ -425,27 +425,13 @@ def lift(cells: Cells) -> Lifting | None:
     for bits in (_BITS, _BITS + 8, _BITS + 16, _BITS + 24):
         exponent = bits - int(np.ceil(np.log2(needed.range)))
         whole = np.asarray(_whole(np.round(np.ldexp(heights * needed.range, exponent))), dtype=object)
-        if not _convex(shape, whole):
-            continue
-        laws = _law_rationals(shape.laws(whole, exponent), exponent)
-        lifted = settle(cells, laws, squares, needed.centre)
+        lifted = settle(cells, rationals(shape.laws(whole, exponent)), squares, needed.centre)
         if lifted is not None:
             return lifted
     return None
 
 
 _whole = np.frompyfunc(int, 1, 1)
-
-
-def _law_rationals(rows: NDArray[np.object_], exponent: int) -> NDArray[np.object_]:
-    scale = 1 << max(-exponent, 0)
-    make = np.frompyfunc(lambda a, b: fmpq(int(a) * scale, int(b)), 2, 1)
-    return np.asarray(make(rows[:, :-1], rows[:, -1:]), dtype=object)
-
-
-def _convex(shape: Simplicial, heights: NDArray[np.object_]) -> bool:
-    names, factors = shape.exact
-    return bool(((factors * heights[names]).sum(axis=1) >= 0).all())
 
 
 def settle(

@@ -7,7 +7,8 @@ so that laws whose windows do not overlap can be added instead. See docs/windows
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -42,7 +43,8 @@ from cpwl.construct.windows.lowering import MOST, best_windows, blocks_of, lower
 from cpwl.construct.windows.multiplexed import best_tiling, blocks_in, bodies_of, lower_tiles, slot_neurons
 from cpwl.errors import ConstructionError, LimitError
 from cpwl.exact.integers import primitive
-from cpwl.exact.rational import fraction_array, from_flint_array, to_flint
+from cpwl.exact.rational import fraction_array, from_flint_array, reduced_rows, solution, to_flint
+from cpwl.exact.sparse import Union
 from cpwl.function import CPWL
 from cpwl.geometry.complex import Complex, complex_of, few_cells
 from cpwl.network.network import Network
@@ -114,7 +116,7 @@ def _space(cells: Cells, complex_: Complex) -> _Space:
     if not all((change[f] != 0).any() for f in bends):
         raise ConstructionError("the mean of the outputs does not bend where the outputs do")
     group, relations = _relations(complex_, change, set(bends.tolist()))
-    factors = _solved(group, relations, len(change))
+    factors = _solved(group, relations)
     q, count = len(cells.corners), factors.shape[1]
     if q * max(count, 1) * (cells.dim + 1) > _MANY:
         raise LimitError(f"{count} numbers are free on {q} polyhedral cells: too many for exact tables")
@@ -142,14 +144,7 @@ def _relations(
     inner = complex_.interior(n - 1)
     number = {f: k for k, f in enumerate(inner)}
     sides = complex_.above(n - 1, n)
-    parent = list(range(len(inner)))
-
-    def root(k: int) -> int:
-        while parent[k] != k:
-            parent[k] = k = parent[parent[k]]
-        return k
-
-    rest: list[dict[int, fmpq]] = []
+    equal, rest = Union[int](), list[dict[int, fmpq]]()
     for ridge in complex_.interior(n - 2) if n > 1 else ():
         around = _around([(number[f], sides[f][0], sides[f][1]) for f in complex_.above(n - 2, n - 1)[ridge]])
         own = [(k, sign) for k, sign in around if k in bends]
@@ -160,11 +155,10 @@ def _relations(
         for i in range(rank):
             row = {own[j][0]: reduced[i, j] for j in range(len(own)) if reduced[i, j] != 0}
             if len(row) == 2 and sum(row.values(), fmpq(0)) == 0:
-                a, b = (root(k) for k in row)
-                parent[a] = b
+                equal.join(*row)
             else:
                 rest.append(row)
-    return [root(k) for k in range(len(inner))], rest
+    return [equal.find(k)[0] for k in range(len(inner))], rest
 
 
 def _around(facets: list[tuple[int, int, int]]) -> list[tuple[int, int]]:
@@ -179,41 +173,26 @@ def _around(facets: list[tuple[int, int, int]]) -> list[tuple[int, int]]:
     return found
 
 
-def _solved(group: list[int], relations: list[dict[int, fmpq]], facets: int) -> NDArray[np.object_]:
+def _solved(group: list[int], relations: list[dict[int, fmpq]]) -> NDArray[np.object_]:
     """The factors of all facets in terms of those that are free."""
-    names = sorted(set(group))
-    place = {k: i for i, k in enumerate(names)}
-    rows: dict[tuple[tuple[int, fmpq], ...], dict[int, fmpq]] = {}
+    names, place = np.unique(group, return_inverse=True)
+    rows: dict[Hashable, dict[int, fmpq]] = {}
     for relation in relations:
-        total: dict[int, fmpq] = {}
+        total = defaultdict[int, fmpq](fmpq)
         for k, value in relation.items():
-            total[place[group[k]]] = total.get(place[group[k]], fmpq(0)) + value
-        total = {k: v for k, v in total.items() if v != 0}
-        if total:
-            lead = total[min(total)]
-            total = {k: v / lead for k, v in sorted(total.items())}
-            rows.setdefault(tuple((k, str(v)) for k, v in total.items()), total)
+            total[int(place[k])] += value
+        own = {k: v for k, v in sorted(total.items()) if v != 0}
+        if own:
+            lead = next(iter(own.values()))
+            rows.setdefault(tuple((k, str(v / lead)) for k, v in own.items()), own)
     if len(rows) * len(names) > _MANY:
         raise LimitError(f"{len(rows)} relations between {len(names)} factors: too many for exact tables")
-    width = len(names)
-    pivots: dict[int, dict[int, fmpq]] = {}
-    if rows:
-        entries = [row.get(j, fmpq(0)) for row in rows.values() for j in range(width)]
-        reduced, rank = fmpq_mat(len(rows), width, entries).rref()
-        for i in range(rank):
-            row = {j: reduced[i, j] for j in range(width) if reduced[i, j] != 0}
-            pivots[min(row)] = row
-    free = [j for j in range(width) if j not in pivots]
-    column = {j: k for k, j in enumerate(free)}
-    own = np.full((width, len(free)), fmpq(0), dtype=object)
-    for j in range(width):
-        if j in column:
-            own[j, column[j]] = fmpq(1)
-        else:
-            for k, v in pivots[j].items():
-                if k != j:
-                    own[j, column[k]] = -v
-    return own[[place[k] for k in group]].reshape(facets, len(free))
+    table = np.full((len(rows), len(names) + 1), fmpq(0), dtype=object)
+    for i, row in enumerate(rows.values()):
+        table[i, list(row)] = list(row.values())
+    found = solution(reduced_rows(table))
+    assert found is not None  # all factors 0 are a solution
+    return np.asarray(_flint(found[1].T), dtype=object)[place]
 
 
 def _lowest(cells: Cells, space: _Space) -> tuple[Needed, list[NDArray[np.float64]]] | None:
