@@ -266,7 +266,7 @@ _MARGIN = 1e-5  # of the range of the values: by how much every facet bends at l
 _ROUNDING = 1e-9  # of the largest natural bend: what squares do not bend at all bends less in floats
 _LEAST = 1e-2  # of the margin, where simplices are flat
 _COSTS = (1e-3, 6.0, 1.0)  # of the factors of the squares, of the size of what is above them, and of its peak
-_LACKS = (10.0, 1e6)  # times about the factors of the squares: what it costs that a facet bends too little
+_LACK = 1e4  # times about the factors of the squares: what it costs that a facet bends too little
 _NEAR = 0.1  # of the lowest: inside, hinges in tiles fit together better (10,000 triangles: 1,326 neurons, not 1,727)
 _FEW = 100  # corners up to which the lowest is found: more facets do not bend at all, which blocks need
 _ROOM = 0.9  # of the margin, that may be left unused: exact jumps decide
@@ -402,13 +402,10 @@ def lowest(
     def convex(x: NDArray[np.float64]) -> bool:
         return bool((jumps @ x[:count] >= needed.jump - _ROOM * needed.margin).all())
 
-    for lack in _LACKS:
-        # That nothing be lacking could be a constraint, but then no point inside would be known.
-        cost = np.concatenate([none(count), np.full(n, _COSTS[0]), [*_COSTS[1:], lack * unit]])
-        found = interior(cost, Table(csr_array(rows), more), low, start, _NEAR if V > _FEW else _CLOSE, convex)
-        if convex(found):
-            return found[:count], found[count : count + n]
-    return None
+    # That nothing be lacking could be a constraint, but then no point inside would be known.
+    cost = np.concatenate([none(count), np.full(n, _COSTS[0]), [*_COSTS[1:], _LACK * unit]])
+    found = interior(cost, Table(csr_array(rows), more), low, start, _NEAR if V > _FEW else _CLOSE, convex)
+    return (found[:count], found[count : count + n]) if convex(found) else None
 
 
 def lift(cells: Cells) -> Lifting | None:
