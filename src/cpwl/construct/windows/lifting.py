@@ -14,10 +14,10 @@ from typing import Any
 
 import highspy
 import numpy as np
+import scipy
 from flint import fmpq
 from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array, diags_array, eye_array, vstack
-from scipy.sparse.linalg import splu
 
 from cpwl.exact.integers import adjugate, quotient, ratio_view
 from cpwl.function.parts import Mesh, shared_facets
@@ -236,7 +236,9 @@ class _Newton:
         turned, weighted = table.rows.T, self.weight[:, None] * table.more
         square = csc_array(turned @ diags_array(self.weight) @ table.rows)
         square = csc_array(square + diags_array(_TINY * square.diagonal() + 1e-300))
-        self.factors = splu(square, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+        self.factors = scipy.sparse.linalg.splu(
+            square, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
+        )
         self.beside = turned @ weighted
         self.through = self.factors.solve(self.beside)
         self.small = table.more.T @ weighted - self.beside.T @ self.through
