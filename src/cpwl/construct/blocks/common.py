@@ -7,13 +7,12 @@ from fractions import Fraction
 from typing import Any, TypeAlias
 
 import numpy as np
-from flint import fmpq, fmpq_mat
 from numpy.typing import NDArray
 from scipy.sparse import eye_array
 
 from cpwl.errors import check_memory
 from cpwl.exact.integers import sign
-from cpwl.exact.rational import fraction_array, from_flint, to_flint
+from cpwl.exact.rational import exact_matrix, fraction_array, fractions_of, pivots, reduced_rows
 from cpwl.function import CPWL
 from cpwl.function.bends.planar import cross
 from cpwl.function.order import Order
@@ -106,11 +105,9 @@ def shared_columns(columns: NDArray[np.object_]) -> tuple[list[int], NDArray[np.
     count, m = columns.shape
     if m == 1:
         return [0], np.array([[Fraction(1)]], dtype=object)
-    entries = [to_flint(v) for v in columns.ravel()]
-    reduced, rank = fmpq_mat(count, m, entries).rref()
-    basis = [next(j for j in range(m) if reduced[i, j] != 0) for i in range(rank)]
-    share = [[from_flint(reduced[i, j]) for i in range(rank)] for j in range(m)]
-    return basis, np.array(share, dtype=object).reshape(m, rank)
+    reduced, rank = exact_matrix(columns).rref()
+    share = np.array(fractions_of(reduced), dtype=object).reshape(count, m)[:rank].T
+    return pivots(reduced, rank), share
 
 
 # Networks of a max of mins of components, and those of several outputs side by side.
@@ -181,12 +178,8 @@ def _projection(p: CPWL, coordinates: NDArray[np.int64]) -> NDArray[np.object_]:
     slopes = laws[..., :-2] * laws[:1, :, -1:] - laws[:1, :, :-2] * laws[..., -1:]
     rows = {tuple(int(v) for v in row) for row in p.polyhedra.integer()[:, :-1]}
     rows |= {tuple(int(v) for v in row) for row in slopes.reshape(-1, p.dim) if any(row)}
-    matrix = fmpq_mat(len(rows), p.dim, [fmpq(v) for row in sorted(rows) for v in row])
-    reduced, rank = matrix.rref()
-    if rank < len(coordinates):  # affine: no row and no bend, and any coordinate will do
+    basis = reduced_rows(np.array(sorted(rows), dtype=object).reshape(len(rows), p.dim))
+    if len(basis) < len(coordinates):  # affine: no row and no bend, and any coordinate will do
         return np.array([[Fraction(int(j == c)) for j in range(p.dim)] for c in coordinates], dtype=object)
-    basis = fmpq_mat(rank, p.dim, [reduced[i, j] for i in range(rank) for j in range(p.dim)])
-    square = fmpq_mat(rank, rank, [basis[i, int(j)] for i in range(rank) for j in coordinates])
-    solved = square.inv() * basis
-    entries = [from_flint(v) for v in solved.entries()]
-    return np.array(entries, dtype=object).reshape(rank, p.dim)
+    solved = exact_matrix(basis[:, coordinates]).inv() * exact_matrix(basis)
+    return np.array(fractions_of(solved), dtype=object).reshape(basis.shape)

@@ -16,7 +16,6 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from flint import fmpq_mat
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
@@ -24,8 +23,8 @@ from cpwl.construct.analysis import Analysis
 from cpwl.construct.plan import Plan
 from cpwl.errors import ConstructionError
 from cpwl.exact.integers import primitive, ratio_view, sign, signs_at
-from cpwl.exact.rational import from_flint, to_flint, to_float
-from cpwl.exact.sparse import RationalMatrix
+from cpwl.exact.rational import to_float
+from cpwl.exact.sparse import RationalMatrix, Span
 from cpwl.function import CPWL
 from cpwl.function.bends.profile import Profile
 from cpwl.function.bends.table import Neighbours
@@ -380,15 +379,11 @@ def _flips(hinges: Hinges) -> NDArray[np.object_]:
 
 def _coordinates(steps: NDArray[np.object_], target: NDArray[np.object_]) -> list[Fraction] | None:
     """`target` in terms of linearly independent `steps`; None if they are dependent or do not reach it."""
-    matrix = fmpq_mat(*steps.shape[::-1], [to_flint(v) for v in steps.T.ravel()])
-    if matrix.rank() < len(steps):
+    span = Span()
+    if not all(span.insert(dict(enumerate(step))) for step in steps):
         return None
-    right = fmpq_mat(len(target), 1, [to_flint(v) for v in target])
-    square, image = matrix.transpose() * matrix, matrix.transpose() * right
-    found = square.solve(image)
-    if matrix * found != right:
-        return None
-    return [from_flint(v) for v in found.entries()]
+    found = span.express(dict(enumerate(target)))
+    return None if found is None else [found.get(k, Fraction(0)) for k in range(len(steps))]
 
 
 def _parallel(rows: NDArray[np.object_], slopes: NDArray[np.object_]) -> int | None:

@@ -8,14 +8,16 @@ and every jump is looked at in rationals.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import highspy
 import numpy as np
+import scipy
 from flint import fmpq
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, diags_array, hstack, vstack
+from scipy.sparse import csc_array, csr_array, diags_array, eye_array, vstack
 
 from cpwl.exact.integers import adjugate, quotient, ratio_view
 from cpwl.function.parts import Mesh, shared_facets
@@ -25,17 +27,17 @@ from cpwl.search import highs_takes, highs_with
 __all__ = [
     "Cells",
     "Lifting",
+    "Needed",
     "Simplicial",
+    "corner",
     "first_cell",
     "lift",
+    "lowest",
     "of_complex",
     "of_table",
-    "peaks",
     "rationals",
     "settle",
     "simplicial",
-    "smallest",
-    "solve",
     "to_floats",
     "values_at",
     "values_of",
@@ -136,57 +138,140 @@ def values_of(cells: Cells) -> NDArray[np.object_]:
     return values_at(cells.laws[:, first_cell(cells)], cells.places)
 
 
-# One large sparse linear program in floats: HiGHS's interior point method, without crossover and without presolve.
+# Linear programs in floats: HiGHS's simplex method for corners, an interior point method for the one large program.
 
 
 _OPTIONS: dict[str, Any] = {
-    "solver": "ipm",
-    "run_crossover": "off",  # any point near the best will do
+    "solver": "simplex",
     "presolve": "off",  # it calls some feasible programs infeasible
     "threads": 1,
-    "ipm_iteration_limit": 300,  # 60 do for 10,000 cells; limits are no seconds: a busy machine finds the same network
     "simplex_iteration_limit": 100_000,  # 36,000 were the most for a control law at hand
 }
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Solved:
-    """A point; whether HiGHS calls it optimal is in `optimal`."""
-
-    point: NDArray[np.float64]
-    optimal: bool
-
-
-def solve(
+def corner(
     cost: NDArray[np.float64],
     rows: csr_array[Any, tuple[int, int]],
     low: NDArray[np.float64],
     least: NDArray[np.float64],
-    **options: Any,
-) -> Solved:
-    """Minimise ``cost . x`` subject to ``rows @ x >= low`` and ``x >= least``.
+) -> NDArray[np.float64]:
+    """Minimise ``cost . x`` subject to ``rows @ x >= low`` and ``x >= least``; empty if HiGHS has no point.
 
-    >>> found = solve(np.ones(2), csr_array([[1.0, 2.0]]), np.array([4.0]), np.zeros(2))
-    >>> found.optimal, [round(float(v), 4) for v in found.point]
-    (True, [0.0, 2.0])
+    >>> corner(np.ones(2), csr_array([[1.0, 2.0]]), np.array([4.0]), np.zeros(2)).tolist()
+    [0.0, 2.0]
     """
-    table, highs = csr_array(rows), highs_with(_OPTIONS | options)
+    highs = highs_with(_OPTIONS)
     ends = (least, np.full(len(cost), np.inf)), (low, np.full(len(low), np.inf))
-    highs_takes(highspy.HighsLp(), highs, cost, (table.indptr, table.indices, table.data), *ends)
+    highs_takes(highspy.HighsLp(), highs, cost, (rows.indptr, rows.indices, rows.data), *ends)
     highs.run()
-    optimal = highs.getModelStatus() == highspy.HighsModelStatus.kOptimal
-    return Solved(np.array(highs.getSolution().col_value), optimal)
+    return np.array(highs.getSolution().col_value)
+
+
+_STEPS = 150  # 20 to 40 do; a limit in seconds would make the network depend on the machine
+_CLOSE = 1e-8  # of the optimal value: nearer than that floats do not come
+_SHORT = 0.995  # of the way to the boundary
+_TINY = 1e-13  # of the diagonal, added to it: columns may depend on each other
+
+_Test = Callable[[NDArray[np.float64]], bool]
+
+
+def interior(
+    cost: NDArray[np.float64], table: Table, low: NDArray[np.float64], x: NDArray[np.float64], near: float, good: _Test
+) -> NDArray[np.float64]:
+    """A good point where ``cost . x`` is minimal subject to ``table @ x >= low``, but for a share, or the best one.
+
+    Mehrotra's predictor and corrector (SIAM J. Optim. 2, 1992), from an `x` inside.
+
+    >>> table = Table(csr_array(np.eye(2)), np.zeros((2, 0)))
+    >>> found = interior(np.ones(2), table, np.ones(2), np.full(2, 5.0), 1e-3, lambda _: True)
+    >>> bool(0 <= found.sum() - 2 < 3e-3)
+    True
+    """
+    slack = table.times(x) - low
+    price = abs(cost @ x) / len(low) / slack
+    for _ in range(_STEPS):
+        gap, size = slack @ price, 1 + abs(cost @ x)
+        if gap < _CLOSE * size or (gap < near * size and good(x)):
+            break
+        newton = _Newton(table, slack, price, cost - table.turned(price), table.times(x) - low - slack)
+        _, change, prices = newton.direction(-slack * price)
+        ahead = (slack + _step(slack, change) * change) @ (price + _step(price, prices) * prices)
+        aim = (ahead / gap) ** 3 * gap / len(low) - slack * price - change * prices
+        move, change, prices = newton.direction(aim)
+        far = _SHORT * _step(slack, change)
+        x, slack, price = x + far * move, slack + far * change, price + _SHORT * _step(price, prices) * prices
+    return x
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """A matrix ``[rows more]``: sparse columns, and a few that are not."""
+
+    rows: csr_array[Any, tuple[int, int]]
+    more: NDArray[np.float64]
+
+    def times(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        """``[rows more] @ x``"""
+        k = self.rows.shape[1]
+        return np.asarray(self.rows @ x[:k] + self.more @ x[k:])
+
+    def turned(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
+        """``[rows more].T @ z``"""
+        return np.concatenate([self.rows.T @ z, self.more.T @ z])
+
+
+class _Newton:
+    """Directions from a point: a sparse factorisation for the columns of `rows`, those of `more` by elimination."""
+
+    def __init__(
+        self,
+        table: Table,
+        slack: NDArray[np.float64],
+        price: NDArray[np.float64],
+        rest: NDArray[np.float64],
+        drift: NDArray[np.float64],
+    ) -> None:
+        self.table, self.slack, self.price, self.rest, self.drift = table, slack, price, rest, drift
+        self.weight = price / slack
+        turned, weighted = table.rows.T, self.weight[:, None] * table.more
+        square = csc_array(turned @ diags_array(self.weight) @ table.rows)
+        square = csc_array(square + diags_array(_TINY * square.diagonal() + 1e-300))
+        self.factors = scipy.sparse.linalg.splu(
+            square, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
+        )
+        self.beside = turned @ weighted
+        self.through = self.factors.solve(self.beside)
+        self.small = table.more.T @ weighted - self.beside.T @ self.through
+
+    def direction(self, aim: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
+        """The change of `x`, slack and price for which ``slack * price`` changes by `aim`, to first order."""
+        right = self.table.turned((aim - self.price * self.drift) / self.slack) - self.rest
+        move = self._solved(right)
+        move = move + self._solved(right - self.table.turned(self.weight * self.table.times(move)))
+        change = self.table.times(move) + self.drift
+        return move, change, (aim - self.price * change) / self.slack
+
+    def _solved(self, right: NDArray[np.float64]) -> NDArray[np.float64]:
+        k = len(self.beside)
+        first = self.factors.solve(right[:k])
+        last = np.linalg.solve(self.small, right[k:] - self.beside.T @ first)
+        return np.concatenate([first - self.through @ last, last])
+
+
+def _step(value: NDArray[np.float64], change: NDArray[np.float64]) -> float:
+    """How far positive values can change and not be negative, at most 1."""
+    falls = change < 0
+    return min(1.0, float((-value[falls] / change[falls]).min(initial=np.inf)))
 
 
 _MARGIN = 1e-5  # of the range of the values: by how much every facet bends at least, so that rounding can do no harm
 _ROUNDING = 1e-9  # of the largest natural bend: what squares do not bend at all bends less in floats
 _LEAST = 1e-2  # of the margin, where simplices are flat
-_PEAK = 1.0  # what the peak costs in the objective
-_HEIGHT = 6.0  # and what the size of w costs
-_SQUARES = 1e-3  # and their factors
-_LACK = 1e6  # and what it costs that a facet bends less than it should
-_UNIT = 1e3  # of heights, in the program: they are much larger than the jumps, and solvers expect sizes near 1
-_ROOM = 0.9  # of the margin, that a solver may leave unused: exact jumps decide
+_COSTS = (1e-3, 6.0, 1.0)  # of the factors of the squares, of the size of what is above them, and of its peak
+_LACK = 1e4  # times about the factors of the squares: what it costs that a facet bends too little
+_NEAR = 0.1  # of the lowest: inside, hinges in tiles fit together better (10,000 triangles: 1,329 neurons, not 1,727)
+_FEW = 100  # corners up to which the lowest is found: more facets do not bend at all, which blocks need
+_ROOM = 0.9  # of the margin, that may be left unused: exact jumps decide
 _BITS = 24  # of heights, relative to the range
 
 
@@ -239,7 +324,7 @@ class Simplicial:
 
     def laws(self, heights: NDArray[np.object_], bits: int) -> NDArray[np.object_]:
         """The laws of the heights ``heights / 2^bits`` on the simplices, integer rows with their denominators."""
-        weight = (heights * self.corners[:, -1])[self.simplices]
+        weight = (heights * self.corners[:, -1] * (1 << max(-bits, 0)))[self.simplices]
         return quotient((self.adj * weight[:, None, :]).sum(axis=2), self.det * (1 << max(bits, 0)))
 
 
@@ -251,7 +336,7 @@ def _beyond(corners: NDArray[np.int64], one: NDArray[np.int64], two: NDArray[np.
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Needed:
-    """By how much each facet must bend, the values of `p` at the corners, and the squares that heights are above."""
+    """By how much each facet must bend, and the squares that heights are above."""
 
     jump: NDArray[np.float64]
     margin: NDArray[np.float64]
@@ -261,113 +346,91 @@ class Needed:
     centre: NDArray[np.float64]
     length: NDArray[np.float64]
     range: float
-    unit: float
-    """What the factors of the squares will be about."""
+    """Of the values of `p` at the corners; jumps are in this unit."""
 
     @classmethod
     def of(cls, cells: Cells, shape: Simplicial) -> Needed:
         values = to_floats(values_of(cells))
-        spread = float(np.ptp(values, axis=1).max()) or 1.0
         bend = np.stack([shape.jumps @ z for z in values])
-        low, high = cells.points.min(axis=0), cells.points.max(axis=0)
-        length = high - low
-        centre = (low + high) / 2
-        square = ((cells.points - centre) / length) ** 2
+        frame = cls.around(cells, np.maximum(0.0, -bend).max(axis=0), values)
         # A facet of flat simplices bends little whatever the heights are: ask for as little there.
-        natural = shape.jumps @ square.sum(axis=1)
+        natural = shape.jumps @ frame.square.sum(axis=1)
         natural = np.where(natural > _ROUNDING * np.abs(natural).max(initial=0.0), natural, 0.0)
-        usual = float(np.median(natural)) or 1.0
-        margin = _MARGIN * np.clip(natural / usual, _LEAST, 1.0)
-        return cls(
-            np.maximum(0.0, -bend).max(axis=0) / spread + margin, margin, square, centre, length, spread, 1 / usual
-        )
+        margin = _MARGIN * np.clip(natural / (float(np.median(natural)) or 1.0), _LEAST, 1.0)
+        return replace(frame, jump=frame.jump - frame.margin + margin, margin=margin)
+
+    @classmethod
+    def around(cls, cells: Cells, lack: NDArray[np.float64], values: NDArray[np.float64]) -> Needed:
+        """With the same margin for every facet; `lack` is what `p` bends downwards there."""
+        spread = float(np.ptp(values, axis=1).max()) or 1.0
+        low, high = cells.points.min(axis=0), cells.points.max(axis=0)
+        centre, length = (low + high) / 2, high - low
+        square = ((cells.points - centre) / length) ** 2
+        return cls(lack / spread + _MARGIN, np.full(len(lack), _MARGIN), square, centre, length, spread)
+
+    def squares(self, factor: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Their factors in the units of the function."""
+        with np.errstate(all="ignore"):
+            return np.asarray(factor * self.range / self.length / self.length)
 
 
-def peaks(cells: Cells, square: NDArray[np.float64], centre: Any, length: Any) -> tuple[Any, NDArray[np.float64]]:
-    """Means over the corners of each cell, and how far the means of the squares are above those at the middle."""
-    q, k = cells.corners.shape
-    rows = np.repeat(np.arange(q), k)
-    mean = csr_array((np.full(q * k, 1 / k), (rows, cells.corners.ravel())), shape=(q, len(cells.points)))
-    return mean, mean @ square - ((cells.middles() - centre) / length) ** 2
+def lowest(
+    cells: Cells, needed: Needed, jumps: Any, heights: Any
+) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+    """Numbers `x` with ``jumps @ x >= needed.jump`` nearly, and the factors of the squares below ``heights @ x``.
 
-
-def smallest(cells: Cells, shape: Simplicial, needed: Needed) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-    """Heights in units of the range, and the factors of the squares; None if HiGHS finds none."""
-    V, n = needed.square.shape
-    mean, above = peaks(cells, needed.square, needed.centre, needed.length)
-    q = len(above)
-    jumps, squared = shape.jumps, shape.jumps @ needed.square
-    # w = y - t with y >= 0; columns: y, the factors of the squares, t, the peak, and what every jump lacks.
-    F = len(needed.jump)
-    lack = csr_array(np.ones((F, 1)))
-    rows = vstack(
+    What is above the squares is small at the corners, and its peak at the middles of cells; None if there are none.
+    """
+    (V, n), (q, corners), F = needed.square.shape, cells.corners.shape, len(needed.jump)
+    at, count = (np.repeat(np.arange(q), corners), cells.corners.ravel()), heights.shape[1]
+    mean = csr_array((np.full(q * corners, 1 / corners), at), shape=(q, V)) @ heights
+    middle = ((cells.middles() - needed.centre) / needed.length) ** 2
+    # More columns: the factors of the squares, the size, the peak, and what every jump lacks.
+    rows = vstack([csr_array(own) for own in (jumps, -heights, heights, -mean, csr_array((n + 3, count)))])
+    one, none = np.ones, np.zeros
+    more = np.block(
         [
-            hstack([jumps, csr_array(squared), csr_array((F, 2)), lack]),
-            hstack([-diags_array(np.ones(V)), csr_array((V, n)), csr_array(np.full((V, 1), 2.0)), csr_array((V, 2))]),
-            hstack([-mean, csr_array(-above), csr_array(np.ones((q, 2))), csr_array((q, 1))]),
+            [none((F, n + 2)), one((F, 1))],
+            [needed.square, one((V, 1)), none((V, 2))],
+            [-needed.square, one((V, 1)), none((V, 2))],
+            [middle, none((q, 1)), one((q, 1)), none((q, 1))],
+            [np.eye(n + 3)],
         ]
     )
-    low = np.concatenate([needed.jump, np.zeros(V + q)])
-    # That nothing be lacking could be a constraint, but then the solver would give up on some programs too early.
-    cost = np.concatenate([np.zeros(V), np.full(n, _SQUARES), [_HEIGHT, _PEAK, _LACK]])
-    for solver, size in (("ipm", _UNIT), ("ipm", 1.0), ("simplex", _UNIT)):
-        unit = np.concatenate([np.full(V, size), np.full(n, needed.unit), [size, size, 1.0]])
-        table, scale = _scaled(csr_array(rows), unit)
-        found = solve(cost * unit, table, low * scale, np.zeros(len(cost)), solver=solver)
-        if len(found.point) == len(cost) and np.isfinite(found.point).all():
-            x = found.point * unit
-            factor = np.maximum(x[V : V + n], 0.0)
-            heights = needed.square @ factor + x[:V] - x[V + n]
-            if (jumps @ heights >= needed.jump - _ROOM * needed.margin).all():
-                return heights, factor
-            if found.optimal and x[-1] > 10 * _MARGIN:
-                return None  # something is lacking, and not by rounding
-    return None
+    low = np.concatenate([needed.jump, none(2 * V + q + n + 3)])
+    unit = q ** (2 / n)  # about the factors of the squares that bend facets by 1
+    start = np.concatenate([none(count), np.full(n, unit), [n * unit, unit, 1 + needed.jump.max(initial=0.0)]])
 
+    def convex(x: NDArray[np.float64]) -> bool:
+        return bool((jumps @ x[:count] >= needed.jump - _ROOM * needed.margin).all())
 
-def _scaled(rows: Any, unit: NDArray[np.float64]) -> tuple[Any, NDArray[np.float64]]:
-    """The rows with columns in these units, each with largest entry 1, and the factors of the rows."""
-    table = csr_array(rows @ diags_array(unit))
-    scale = 1 / np.maximum(abs(table).max(axis=1).toarray().ravel(), 1e-300)
-    return csr_array(diags_array(scale) @ table), scale
+    # That nothing be lacking could be a constraint, but then no point inside would be known.
+    cost = np.concatenate([none(count), np.full(n, _COSTS[0]), [*_COSTS[1:], _LACK * unit]])
+    found = interior(cost, Table(csr_array(rows), more), low, start, _NEAR if V > _FEW else _CLOSE, convex)
+    return (found[:count], found[count : count + n]) if convex(found) else None
 
 
 def lift(cells: Cells) -> Lifting | None:
     """Heights of simplices, rounded to dyadics, that are convex for certain; None if none were found."""
     shape = Simplicial.of(cells)
     needed = Needed.of(cells, shape)
-    found = smallest(cells, shape, needed)
+    found = lowest(cells, needed, shape.jumps, eye_array(len(cells.points), format="csr"))
     if found is None:
         return None
     heights, factor = found
-    with np.errstate(all="ignore"):
-        squares = factor * needed.range / needed.length / needed.length
+    squares = needed.squares(factor)
     if not np.isfinite(squares).all():
         return None  # the domain is so small that its square is beyond float64
     for bits in (_BITS, _BITS + 8, _BITS + 16, _BITS + 24):
         exponent = bits - int(np.ceil(np.log2(needed.range)))
         whole = np.asarray(_whole(np.round(np.ldexp(heights * needed.range, exponent))), dtype=object)
-        if not _convex(shape, whole):
-            continue
-        laws = _law_rationals(shape.laws(whole, exponent), exponent)
-        lifted = settle(cells, laws, squares, needed.centre)
+        lifted = settle(cells, rationals(shape.laws(whole, exponent)), squares, needed.centre)
         if lifted is not None:
             return lifted
     return None
 
 
 _whole = np.frompyfunc(int, 1, 1)
-
-
-def _law_rationals(rows: NDArray[np.object_], exponent: int) -> NDArray[np.object_]:
-    scale = 1 << max(-exponent, 0)
-    make = np.frompyfunc(lambda a, b: fmpq(int(a) * scale, int(b)), 2, 1)
-    return np.asarray(make(rows[:, :-1], rows[:, -1:]), dtype=object)
-
-
-def _convex(shape: Simplicial, heights: NDArray[np.object_]) -> bool:
-    names, factors = shape.exact
-    return bool(((factors * heights[names]).sum(axis=1) >= 0).all())
 
 
 def settle(

@@ -328,54 +328,51 @@ class _Table:
         self.depth = float(heights[side].min()) - low  # how far each law falls on the tile
         self.limit = _STEEP * float(np.ptp(heights[side]))
         self.tile, self.own = tile, own
-        self.values = laws[side, own] @ np.column_stack([cells.points[near], np.ones(len(near))]).T
+        values = laws[side, own] @ np.column_stack([cells.points[near], np.ones(len(near))]).T
+        self.low, self.corners = values.min(axis=1), len(near)
+        self.values = np.hstack([values, self.slope])  # with the slopes away from the near ends
         self.beside = laws[side, own] @ np.column_stack([cells.middles()[own], np.ones(len(own))]).T
         self.most = heights[side, near]
         self.close = _CLOSE * float(np.ptp(self.most))
-        self.beyond = np.ones(self.values.shape, dtype=bool)  # corners that a cell does not have
-        self.beyond[np.arange(len(own))[:, None], np.searchsorted(near, cells.corners[own])] = False
+        self.has = np.zeros(values.shape)
+        self.has[np.arange(len(own))[:, None], np.searchsorted(near, cells.corners[own])] = 1.0
 
     def blocks(self, size: int) -> list[_Block]:
         """Blocks of so many cells or fewer; first around the cell whose law is never low: roots are made positive."""
         free = np.ones(len(self.own), dtype=bool)
-        order = np.argsort(-self.values.min(axis=1), kind="stable").tolist()
+        order = np.argsort(-self.low, kind="stable").tolist()
         return [self._grown(c, free, size) for c in order if free[c]]
 
     def _grown(self, root: int, free: NDArray[np.bool_], size: int) -> _Block:
-        total, own, before = self.values[root], [root], list[list[int]]()
+        count, own, before = self.corners, [root], list[list[int]]()
+        room = self.most + self.close - self.values[root, :count]
         free[root] = False
         left = np.flatnonzero(free)
         if self.depth[root] > self.limit:
             left = left[:0]  # a root with hinges is to be made positive
         if len(left) > _BESIDE:
             left = np.sort(left[np.argpartition(-self.beside[left, root], _BESIDE)[:_BESIDE]])
-        law = np.repeat(total[None], len(left), axis=0)  # of the block on each of these cells
-        slope = np.repeat(self.slope[root][None], len(left), axis=0)  # of that law, away from the near ends
+        law = np.repeat(self.values[root][None], len(left), axis=0)  # of the block on each of these cells
         positive = np.zeros((len(left), size), dtype=bool)
         while len(own) < size and len(left):
             hinge = self.values[left] - law
-            rise = np.maximum(hinge, 0.0)
-            away = self.slope[left] - slope
+            away = hinge[:, count:]
             penalty = np.maximum(-away, 0.0) @ self.reach + (np.maximum(away, 0.0) * self.step).max(axis=1)
-            fits = (total + rise <= self.most + self.close).all(axis=1) & (penalty <= self.limit)
-            if not fits.any():
+            fits = (hinge[:, :count] <= room).all(axis=1) & (penalty <= self.limit)
+            rise = np.maximum(hinge[:, :count], 0.0)
+            k = int(np.argmin(np.where(fits, rise.sum(axis=1), np.inf)))
+            if not fits[k]:
                 break
-            left, law, hinge, rise, slope, away, positive = (
-                rows[fits] for rows in (left, law, hinge, rise, slope, away, positive)
-            )
-            k = int(np.argmin(rise.sum(axis=1)))
             before.append(np.flatnonzero(positive[k]).tolist())
             own.append(int(left[k]))
             free[left[k]] = False
-            total, step, beyond = total + rise[k], hinge[k], self.beyond[left]
-            down = ((step <= self.close) | beyond).all(axis=1)
-            up = ((step >= -self.close) | beyond).all(axis=1) & ~down
-            positive[:, len(own) - 1] = up
-            law = law + np.where(up[:, None], step, 0.0)
-            slope = slope + np.where(up[:, None], away[k], 0.0)
-            stays = up | down
+            room, step = room - rise[k], hinge[k, :count]
+            above, below = (self.has[left] @ np.stack([step > self.close, step < -self.close], axis=1)).T > 0
+            positive[:, len(own) - 1] = up = above & ~below
+            law[up] += hinge[k]
+            stays = fits & ~(above & below)
             stays[k] = False
-            left, law, slope, positive = left[stays], law[stays], slope[stays], positive[stays]
+            left, law, positive = left[stays], law[stays], positive[stays]
         return self.tile, self.own[own].tolist(), before
 
 

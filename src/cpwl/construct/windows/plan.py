@@ -7,7 +7,8 @@ so that laws whose windows do not overlap can be added instead. See docs/windows
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -25,15 +26,15 @@ from cpwl.construct.windows.lifting import (
     Lifting,
     Needed,
     Simplicial,
+    corner,
     first_cell,
     lift,
+    lowest,
     of_complex,
     of_table,
-    peaks,
     rationals,
     settle,
     simplicial,
-    solve,
     to_floats,
     values_at,
     values_of,
@@ -42,7 +43,8 @@ from cpwl.construct.windows.lowering import MOST, best_windows, blocks_of, lower
 from cpwl.construct.windows.multiplexed import best_tiling, blocks_in, bodies_of, lower_tiles, slot_neurons
 from cpwl.errors import ConstructionError, LimitError
 from cpwl.exact.integers import primitive
-from cpwl.exact.rational import fraction_array, from_flint_array, to_flint
+from cpwl.exact.rational import fraction_array, from_flint_array, reduced_rows, solution, to_flint
+from cpwl.exact.sparse import Union
 from cpwl.function import CPWL
 from cpwl.geometry.complex import Complex, complex_of, few_cells
 from cpwl.network.network import Network
@@ -63,9 +65,7 @@ __all__ = ["Lifted", "least", "lifted", "obstruction", "plan", "split"]
 # remain free finds the heights; they are rounded to dyadics, and all else follows from them exactly.
 
 
-_MARGIN = 1e-5
 _MANY = 2_000_000  # numbers in the tables below
-_COSTS = (1e-3, 6.0, 1.0, 1e6)  # of squares, of the size of what is above them, of the peak, of what jumps lack
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,27 +81,22 @@ class _Space:
 def lift_polyhedral(cells: Cells, complex_: Complex) -> Lifting | None:
     """The lowest lifting that is affine on the cells; None if none was found."""
     space = _space(cells, complex_)
-    values = to_floats(values_of(cells))
-    spread = float(np.ptp(values, axis=1).max()) or 1.0
-    low, high = cells.points.min(axis=0), cells.points.max(axis=0)
-    centre, length = (low + high) / 2, high - low
-    found = _smallest(cells, space, spread, centre, length)
+    found = _lowest(cells, space)
     if found is None:
         return None
-    y, affine, factor = found
+    needed, (y, affine, factor) = found
     heights = to_floats(values_at(space.laws[:, first_cell(cells)], cells.places))
     size = np.maximum(np.abs(heights).max(axis=1), 1e-300)
-    with np.errstate(all="ignore"):
-        squares = factor * spread / length / length
+    squares = needed.squares(factor)
     if not np.isfinite(squares).all():
         return None  # the domain is so small that its square is beyond float64
     for bits in (24, 32, 40, 48):
-        rounded = [_dyadic(v, spread / s, bits) for v, s in zip(y, size, strict=True)]
-        base = [_dyadic(v, spread / r, bits) for v, r in zip(affine, [*length, 1.0], strict=True)]
+        rounded = [_dyadic(v, needed.range / s, bits) for v, s in zip(y, size, strict=True)]
+        base = [_dyadic(v, needed.range / r, bits) for v, r in zip(affine, [*needed.length, 1.0], strict=True)]
         laws = np.broadcast_to(np.array(base, dtype=object), cells.laws.shape[1:])
         if rounded:
             laws = laws + (np.array(rounded, dtype=object)[:, None, None] * space.laws).sum(axis=0)
-        lifted = settle(cells, laws, squares, centre)
+        lifted = settle(cells, laws, squares, needed.centre)
         if lifted is not None:
             return lifted
     return None
@@ -121,7 +116,7 @@ def _space(cells: Cells, complex_: Complex) -> _Space:
     if not all((change[f] != 0).any() for f in bends):
         raise ConstructionError("the mean of the outputs does not bend where the outputs do")
     group, relations = _relations(complex_, change, set(bends.tolist()))
-    factors = _solved(group, relations, len(change))
+    factors = _solved(group, relations)
     q, count = len(cells.corners), factors.shape[1]
     if q * max(count, 1) * (cells.dim + 1) > _MANY:
         raise LimitError(f"{count} numbers are free on {q} polyhedral cells: too many for exact tables")
@@ -149,14 +144,7 @@ def _relations(
     inner = complex_.interior(n - 1)
     number = {f: k for k, f in enumerate(inner)}
     sides = complex_.above(n - 1, n)
-    parent = list(range(len(inner)))
-
-    def root(k: int) -> int:
-        while parent[k] != k:
-            parent[k] = k = parent[parent[k]]
-        return k
-
-    rest: list[dict[int, fmpq]] = []
+    equal, rest = Union[int](), list[dict[int, fmpq]]()
     for ridge in complex_.interior(n - 2) if n > 1 else ():
         around = _around([(number[f], sides[f][0], sides[f][1]) for f in complex_.above(n - 2, n - 1)[ridge]])
         own = [(k, sign) for k, sign in around if k in bends]
@@ -167,11 +155,10 @@ def _relations(
         for i in range(rank):
             row = {own[j][0]: reduced[i, j] for j in range(len(own)) if reduced[i, j] != 0}
             if len(row) == 2 and sum(row.values(), fmpq(0)) == 0:
-                a, b = (root(k) for k in row)
-                parent[a] = b
+                equal.join(*row)
             else:
                 rest.append(row)
-    return [root(k) for k in range(len(inner))], rest
+    return [equal.find(k)[0] for k in range(len(inner))], rest
 
 
 def _around(facets: list[tuple[int, int, int]]) -> list[tuple[int, int]]:
@@ -186,46 +173,29 @@ def _around(facets: list[tuple[int, int, int]]) -> list[tuple[int, int]]:
     return found
 
 
-def _solved(group: list[int], relations: list[dict[int, fmpq]], facets: int) -> NDArray[np.object_]:
+def _solved(group: list[int], relations: list[dict[int, fmpq]]) -> NDArray[np.object_]:
     """The factors of all facets in terms of those that are free."""
-    names = sorted(set(group))
-    place = {k: i for i, k in enumerate(names)}
-    rows: dict[tuple[tuple[int, fmpq], ...], dict[int, fmpq]] = {}
+    names, place = np.unique(group, return_inverse=True)
+    rows: dict[Hashable, dict[int, fmpq]] = {}
     for relation in relations:
-        total: dict[int, fmpq] = {}
+        total = defaultdict[int, fmpq](fmpq)
         for k, value in relation.items():
-            total[place[group[k]]] = total.get(place[group[k]], fmpq(0)) + value
-        total = {k: v for k, v in total.items() if v != 0}
-        if total:
-            lead = total[min(total)]
-            total = {k: v / lead for k, v in sorted(total.items())}
-            rows.setdefault(tuple((k, str(v)) for k, v in total.items()), total)
+            total[int(place[k])] += value
+        own = {k: v for k, v in sorted(total.items()) if v != 0}
+        if own:
+            lead = next(iter(own.values()))
+            rows.setdefault(tuple((k, str(v / lead)) for k, v in own.items()), own)
     if len(rows) * len(names) > _MANY:
         raise LimitError(f"{len(rows)} relations between {len(names)} factors: too many for exact tables")
-    width = len(names)
-    pivots: dict[int, dict[int, fmpq]] = {}
-    if rows:
-        entries = [row.get(j, fmpq(0)) for row in rows.values() for j in range(width)]
-        reduced, rank = fmpq_mat(len(rows), width, entries).rref()
-        for i in range(rank):
-            row = {j: reduced[i, j] for j in range(width) if reduced[i, j] != 0}
-            pivots[min(row)] = row
-    free = [j for j in range(width) if j not in pivots]
-    column = {j: k for k, j in enumerate(free)}
-    own = np.full((width, len(free)), fmpq(0), dtype=object)
-    for j in range(width):
-        if j in column:
-            own[j, column[j]] = fmpq(1)
-        else:
-            for k, v in pivots[j].items():
-                if k != j:
-                    own[j, column[k]] = -v
-    return own[[place[k] for k in group]].reshape(facets, len(free))
+    table = np.full((len(rows), len(names) + 1), fmpq(0), dtype=object)
+    for i, row in enumerate(rows.values()):
+        table[i, list(row)] = list(row.values())
+    found = solution(reduced_rows(table))
+    assert found is not None  # all factors 0 are a solution
+    return np.asarray(_flint(found[1].T), dtype=object)[place]
 
 
-def _smallest(
-    cells: Cells, space: _Space, spread: float, centre: NDArray[np.float64], length: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]] | None:
+def _lowest(cells: Cells, space: _Space) -> tuple[Needed, list[NDArray[np.float64]]] | None:
     """The free numbers, the affine part and the factors of the squares, in floats."""
     n, V, count = cells.dim, len(cells.points), len(space.laws)
     one, two = cells.pairs.T
@@ -233,39 +203,22 @@ def _smallest(
     far = np.abs(to_floats(at))
     size = to_floats(np.take_along_axis(at, far.argmax(axis=1)[:, None], axis=1)[:, 0])  # of d_f in the second cell
     bent = np.flatnonzero(size)
-    height = to_floats(values_at(space.laws[:, first_cell(cells)], cells.places)).T.reshape(V, count) / spread
-    unit = np.maximum(np.abs(height).max(axis=0, initial=0.0), 1e-300)
-    height = height / unit
-    jumps = to_floats(space.factors[bent]) * size[bent, None] / spread / unit
     change = cells.laws[:, two[bent]] - cells.laws[:, one[bent]]
-    corner = cells.corners[two[bent], far[bent].argmax(axis=1)]
-    need = np.maximum(0.0, -to_floats(values_at(change, cells.places[corner]))).max(axis=0, initial=0.0) / spread
-    square = ((cells.points - centre) / length) ** 2
-    affine = np.column_stack([(cells.points - centre) / length, np.ones(V)])
-    mean, above = peaks(cells, square, centre, length)
-    middle = mean @ square - above
-    # Columns: the free numbers, the affine part, the squares, t, the peak, what is lacking.
-    F, q = len(bent), len(cells.corners)
-    rows = np.block(
-        [
-            [jumps, np.zeros((F, n + 1 + n + 2)), np.ones((F, 1))],
-            [-height, -affine, square, np.ones((V, 1)), np.zeros((V, 2))],
-            [height, affine, -square, np.ones((V, 1)), np.zeros((V, 2))],
-            [-mean @ height, -mean @ affine, middle, np.zeros((q, 1)), np.ones((q, 1)), np.zeros((q, 1))],
-        ]
-    )
-    low = np.concatenate([need + _MARGIN, np.zeros(2 * V + q)])
-    cost = np.concatenate([np.zeros(count + n + 1), np.full(n, _COSTS[0]), _COSTS[1:]])
-    least = np.concatenate([np.full(count + n + 1, -np.inf), np.zeros(n + 3)])
-    for solver in ("ipm", "simplex"):
-        point = solve(cost, csr_array(rows), low, least, solver=solver).point
-        if len(point) == len(cost) and (jumps @ point[:count] >= need + 0.5 * _MARGIN).all():
-            flat = point[count : count + n + 1] * spread
-            slope = flat[:-1] / length
-            offset = flat[-1] - slope @ centre
-            squares = np.maximum(point[count + n + 1 : count + 2 * n + 1], 0.0)
-            return point[:count] / unit, np.append(slope, offset), squares
-    return None
+    beyond = cells.corners[two[bent], far[bent].argmax(axis=1)]
+    lack = np.maximum(0.0, -to_floats(values_at(change, cells.places[beyond]))).max(axis=0, initial=0.0)
+    needed = Needed.around(cells, lack, to_floats(values_of(cells)))
+    height = to_floats(values_at(space.laws[:, first_cell(cells)], cells.places)).T.reshape(V, count) / needed.range
+    unit = np.maximum(np.abs(height).max(axis=0, initial=0.0), 1e-300)
+    jumps = to_floats(space.factors[bent]) * size[bent, None] / needed.range / unit
+    affine = np.column_stack([(cells.points - needed.centre) / needed.length, np.ones(V)])
+    jumps, heights = np.hstack([jumps, np.zeros((len(bent), n + 1))]), np.hstack([height / unit, affine])
+    found = lowest(cells, needed, jumps, heights)
+    if found is None:
+        return None
+    point, factor = found
+    flat = point[count:] * needed.range
+    slope = flat[:-1] / needed.length
+    return needed, [point[:count] / unit, np.append(slope, flat[-1] - slope @ needed.centre), factor]
 
 
 # Simplices without a convex lifting: the proof that there is none, and finer simplices that have one.
@@ -307,10 +260,10 @@ def _lacking(cells: Cells) -> NDArray[np.int64]:
     cost = np.concatenate([np.zeros(V), np.ones(F)])
     least = np.concatenate([np.full(V, -np.inf), np.zeros(F)])
     # Heights count as multiples of the largest jump: else anything can be had by scaling.
-    found = solve(cost, rows, np.full(F, float(needed.jump.max())), least, solver="simplex")
-    if len(found.point) != V + F:
+    found = corner(cost, rows, np.full(F, float(needed.jump.max())), least)
+    if len(found) != V + F:
         return np.zeros(0, dtype=np.int64)
-    lack = found.point[V:]
+    lack = found[V:]
     return np.flatnonzero(lack > _SMALL * needed.jump.max())
 
 
@@ -371,10 +324,10 @@ def weights(cells: Cells, shape: Simplicial) -> tuple[NDArray[np.int64], list[in
     turned = csr_array(shape.jumps.T)
     rows = csr_array(vstack([turned, -turned, csr_array(-np.ones((1, F)))]))
     low = np.concatenate([np.full(2 * V, -1e-12), [-1.0]])
-    found = solve(-(needed.jump - needed.margin), rows, low, np.zeros(F), solver="simplex")
-    if len(found.point) != F:
+    found = corner(-(needed.jump - needed.margin), rows, low, np.zeros(F))
+    if len(found) != F:
         return None
-    facets = np.flatnonzero(found.point > 1e-9)
+    facets = np.flatnonzero(found > 1e-9)
     names, coefficients = shape.exact
     used = np.unique(names[facets])
     if len(facets) == 0:
@@ -593,7 +546,7 @@ def least(analysis: Analysis) -> Least | None:
 
     >>> p = CPWL.from_grid([[0, 1, 2], [0, 1, 2]], [[1, 0, 2], [0, 3, 0], [1, 0, 1]])
     >>> least(Analysis(p)).neurons, plan(Analysis(p)).sizes.neurons
-    (16, 22)
+    (16, 21)
     """
     exact = analysis.exact
     distinct, n, planes = exact.distinct_laws, exact.function.dim, exact.bend_planes
