@@ -20,6 +20,7 @@ Why this is a proof is in docs/strips.md, in the words used here.
 """
 
 import math
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from fractions import Fraction
 from itertools import pairwise
@@ -232,9 +233,9 @@ class Strip(NamedTuple):
         inner = ((c, total(parts, self.where)) for c, parts in read)
         return value(self.affine, x) + total((c * v for c, v in inner if v > 0), self.where) / x[2]
 
-    def check(self, pieces: list[Polygon], edges: list[Edge], start: Row) -> None:
+    def check(self, pieces: list[Polygon], here: list[int], edges: list[Edge], start: Row) -> None:
         """The system is the law on every piece here: it does not bend inside, and jumps as the laws do."""
-        spend(4 * (len(self.hinges) + len(self.gates)) + len(pieces) // 4, self.where)
+        spend(4 * (len(self.hinges) + len(self.gates)) + len(here), self.where)
         bends = Bends(self.where, self.begin, self.end)
         for c, (row, d) in self.hinges:
             bends.hinge(c, row, d)
@@ -243,11 +244,15 @@ class Strip(NamedTuple):
             for at in self.off:
                 need(bends.is_off(parts, at), self.where, "a gate is on where gates begin not to count")
         jumps = bends.jumps()
-        here = {j for j, piece in enumerate(pieces) if piece.begin < self.end and piece.end > self.begin}
-        spend(len(jumps) * sum(2 + len(pieces[j].corners) // 2 for j in here) + len(edges), self.where)
+        number: dict[Row, int] = {}  # of corners, of which pieces share most
+        names = [(j, [number.setdefault(x, len(number)) for x in pieces[j].corners]) for j in here]
+        spend(len(jumps) * (len(number) + sum(1 + len(own) // 4 for _, own in names)) + len(edges), self.where)
         for line, intervals in jumps.items():
-            for j in here:
-                if ends := inside(pieces[j], line):
+            heights = [dot(line, x) for x in number]
+            for j, own in names:
+                values = [heights[k] for k in own]
+                if min(values) < 0 < max(values):
+                    ends = inside(pieces[j], values)
                     bent = any(max(ends[0], a) < min(ends[1], b) for a, b, _ in intervals)
                     need(not bent, self.where, f"the network bends inside piece {j}")
         beside: dict[int, list[int]] = {j: [] for j in here}
@@ -280,11 +285,19 @@ class Strip(NamedTuple):
                 todo += more
 
 
-def inside(piece: Polygon, line: Row) -> tuple[Fraction, Fraction] | None:
-    """The range of xi of a line inside a piece; None if it does not pass through the interior."""
-    values = [dot(line, x) for x in piece.corners]
-    if min(values) >= 0 or max(values) <= 0:
-        return None
+def by_interval(breaks: list[Fraction], ranges: list[tuple[Fraction, Fraction]]) -> list[list[int]]:
+    """For each interval between breaks the numbers of the ranges that meet its inside."""
+    found: list[list[int]] = [[] for _ in breaks[1:]]
+    for k, (begin, end) in enumerate(ranges):
+        meets = found[max(0, bisect_right(breaks, begin) - 1) : bisect_left(breaks, end)]
+        spend(10 + len(meets), "breaks")
+        for own in meets:
+            own.append(k)
+    return found
+
+
+def inside(piece: Polygon, values: list[int]) -> tuple[Fraction, Fraction]:
+    """The range of xi of a line inside a piece, by the values of its row at the corners, which have both signs."""
     found = [Fraction(x[0], x[2]) for x, v in zip(piece.corners, values, strict=True) if v == 0]
     for (p, q), (u, v) in zip(around(piece.corners), zip(values, values[1:] + values[:1], strict=True), strict=True):
         if u * v < 0:
@@ -539,14 +552,14 @@ def walk_through(
     circuit: Circuit, bounds: list[list[Bound]], rows: dict[Any, Form], systems: list[System], plan: Any
 ) -> None:
     """From interval to interval: shows the signs that are claimed there, and finds the strips of the systems."""
-    pieces, breaks, right, bits = plan
+    pieces, near, breaks, right, bits = plan
     walk = Walk(circuit.knots, rows)
     dampers = [Damper(("damper", i), form, circuit) for i, form in enumerate(circuit.dampers)]
     for i, ((begin, end), (number, start, off)) in enumerate(zip(pairwise(breaks), right, strict=True)):
         where = f"interval {i}"
-        here = [piece.corners for piece in pieces if piece.begin < end and piece.end > begin]
-        spend(20 * len(here) + len(pieces) // 4, where)
-        polygon = hull([x for corners in here for x in between(corners, begin, end)])
+        here = [pieces[j] for j in near[i]]
+        spend(20 * len(here), where)
+        polygon = hull([x for piece in here for x in between(piece.corners, begin, end)])
         if len(polygon) < 3:
             continue
         spend(len(circuit.knots) * len(polygon), where)
@@ -555,7 +568,7 @@ def walk_through(
         changed = {k for k, state in on.items() if walk.set(k, state)}
         still = [damper.step(walk, begin, end, on, where) for damper in dampers]
         need(all(still) or (off and not start), where, "a damper is not 0")
-        steep = {k: steepness(pieces, polygon, end if k == 2 else begin, where) for k in {start, off} if k}
+        steep = {k: steepness(here, polygon, end if k == 2 else begin, where) for k in {start, off} if k}
         if start:
             beside = i - 1 if start == 1 else i + 1
             other = 0 <= beside < len(right) and right[beside][0] != number
@@ -669,11 +682,15 @@ def strip(law: Law, layers: Layers, proof: Any) -> Fraction:
     one = all(number == 1 and not start for number, start, _ in right)
     need(len(systems) > outputs or one, "right", "there is no second system")
     need(all(number for number, _, _ in right), "right", "one of the systems must be right")
-    walk_through(circuit, bounds, rows, systems, (pieces, breaks, right, bits))
+    near = by_interval(breaks, [(piece.begin, piece.end) for piece in pieces])
+    walk_through(circuit, bounds, rows, systems, (pieces, near, breaks, right, bits))
     edges = find_edges(pieces)
+    beside = by_interval(breaks, [(begin, end) for _, begin, end, _, _ in edges])
     for i, part in enumerate(part for system in systems for part in system.strips):
         xi, eta = starts[i] if i < len(starts) else (0, 0)
-        part.check(pieces, edges, whole([Fraction(xi), Fraction(eta), Fraction(1)])[0])
+        own = slice(bisect_left(breaks, part.begin), bisect_left(breaks, part.end))
+        here, on = (sorted(set().union(*found[own])) for found in (near, beside))
+        part.check(pieces, here, [edges[k] for k in on], whole([Fraction(xi), Fraction(eta), Fraction(1)])[0])
     return ZERO
 
 

@@ -3,6 +3,7 @@
 import copy
 import json
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -15,12 +16,12 @@ from cpwl.proofs.certify import certify
 from cpwl.proofs.entries import NoProof, NotRecognised
 from cpwl_check.budget import Refused
 from cpwl_check.decide import check
-from cpwl_check.strip import Bends
+from cpwl_check.strip import Bends, by_interval
 from support.constructions import plane_gates, planned, strips
 from support.functions import five_pieces
 from support.planar import delaunay_on_box, delaunay_on_hull, differences, grid, with_hanging_nodes
 from support.proofs import prove_strips
-from support.rational_pieces import cut_up, cuts, piece_data, rings
+from support.rational_pieces import cut_up, cuts, from_data, piece_data, rings
 
 
 def unit_square(points, seed):
@@ -389,3 +390,39 @@ def test_kinks_of_a_gate(seed):
     slope = f(far + 1) - f(far)
     for p in [Fraction(i, 7) for i in range(-100, 160)]:
         assert f(far) + slope * (p - far) + sum(jump * max(p - q, Fraction(0)) for q, jump in kinks.items()) == f(p)
+
+
+def test_no_value_of_a_table_and_no_law_of_a_piece_may_be_off_by_a_little():
+    """Every point of a table, and every piece by itself, is looked at in some strip."""
+    p = delaunay_on_box(12, 3)
+    network = strips(p).network
+    document, tiny = prove_strips(p, network), Fraction(1, 10**30)
+    files = function_document(p), network_document(network)
+    assert check(*files, document) == 0
+    for v in range(len(files[0]["values"])):
+        wrong = copy.deepcopy(files[0])
+        (value,) = wrong["values"][v] if isinstance(wrong["values"][v], list) else (wrong["values"][v],)
+        wrong["values"][v] = str(Fraction(value) + tiny)
+        with pytest.raises(Refused):
+            check(wrong, files[1], document)
+    pieces = function_document(from_data(piece_data(p)))
+    assert check(pieces, files[1], document) == 0
+    for j in range(len(pieces["pieces"])):
+        wrong = copy.deepcopy(pieces)
+        wrong["pieces"][j]["offset"] = [str(Fraction(v) + tiny) for v in _listed(wrong["pieces"][j]["offset"])]
+        with pytest.raises(Refused):
+            check(wrong, files[1], document)
+
+
+def _listed(offset):
+    return offset if isinstance(offset, list) else [offset]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_intervals_know_the_ranges_that_meet_their_inside(seed):
+    rng = np.random.default_rng(seed)
+    breaks = [Fraction(int(v), 3) for v in np.unique(rng.integers(0, 40, 9))]
+    ends = [sorted(Fraction(int(v), 3) for v in rng.integers(-5, 45, 2)) for _ in range(40)]
+    ranges = [(a, b) for a, b in ends if a < b]
+    meant = [[k for k, (a, b) in enumerate(ranges) if a < d and b > c] for c, d in pairwise(breaks)]
+    assert by_interval(breaks, ranges) == meant

@@ -258,7 +258,9 @@ def by_simplices(work: Work, straight: bool = False) -> Nearby:
         cells = np.array([_simplex(work, region) for region in groups])
         pieces = np.array([region[0] for region in groups])
     if straight:
-        exact = aligned(work.complex.vertices, cells, work.complex.widths, inside=True)
+        # On the rows of the domain first: thin parts of the data would lie outside of the table.
+        points = Domain(work.complex, work.p.domain, tight=True).vertices().astype(np.float64)
+        exact = aligned(points, cells, work.complex.widths, inside=True)
         if exact is None:
             raise Unfit("no bends can be put on one line")
         parts = replace(table(exact, work.p.laws, cells, pieces), domain=work.p.domain)

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from cpwl.errors import InputError, SolverError
 from cpwl.exact.integers import integer_rows, ratio_view, sign
-from cpwl.exact.rational import fraction_array
 from cpwl.function import CPWL
 from cpwl.function.domain import domain_rows
 from cpwl.geometry.facets import hyperplanes
@@ -54,7 +53,7 @@ def propose_bends(question: Question) -> Iterator[Proposal]:
         network, _distinct(np.concatenate([first, plane_rows(p.polyhedra, hyperplanes(p.polyhedra, 0.0))])), points
     )
     domain = _domain(p)
-    roles = guess_roles(network, seen)
+    roles = guess_roles(seen)
     vectors = gate_vectors(question, seen.planes, domain, roles)
     documents = role_documents(roles, vectors, range(len(domain)))
     hints = {"planes": seen.planes.tolist(), "limits": domain.tolist(), "roles": documents}
@@ -89,36 +88,10 @@ def _domain(p: CPWL) -> Integers:
 # A guess is a hint and no more: a wrong one makes a proof that the checker refuses.
 
 
-def _exact_sum(network: Network, layer: int, neuron: int, x: NDArray[np.object_]) -> Any:
-    """What the neuron reads at a rational point; of the neurons below, those that it depends on are evaluated."""
-    layers = exact_layers(network)
-    which = [np.array([neuron])]
-    for weight, _ in layers[layer:0:-1]:
-        which.append(np.unique(weight.take_rows(which[-1]).indices))
-    values = x
-    for (weight, bias), own in zip(layers[:layer], which[:0:-1], strict=True):
-        sums = np.zeros(len(bias), dtype=object)
-        sums[own] = weight.take_rows(own) @ values + bias[own]
-        values = np.where(sums > 0, sums, 0)
-    weight, bias = layers[layer]
-    return (weight.take_rows(which[0]) @ values)[0] + bias[neuron]
-
-
-def zeros_on(network: Network, layer: int, neuron: int, plane: Sequence[int], places: NDArray[np.float64]) -> int:
-    """At how many of the places, each of them moved onto the plane exactly, the neuron is 0."""
-    k = max(range(len(plane) - 1), key=lambda i: abs(plane[i]))
-    count = 0
-    for x in fraction_array(places):
-        x[k] -= Fraction(np.array(plane[:-1], dtype=object).dot(x) + plane[-1]) / plane[k]
-        count += _exact_sum(network, layer, neuron, x) == 0
-    return count
-
-
 Floats = NDArray[np.float64]
 _CLOSE = 1e-7  # of the size of the terms: a sum this small may be 0
 _POINTS = 6000  # that are looked at
 _BLOCK = 64  # planes at once
-_PLACES = 8  # at which planes that are equal in floats are told apart
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +133,7 @@ class _Seen:
         return cls(planes, points, _sums(network, points), unit, *_flatness(network, unit, points))
 
 
-def guess_roles(network: Network, seen: _Seen) -> list[list[Role]]:
+def guess_roles(seen: _Seen) -> list[list[Role]]:
     """A role for each neuron above the first hidden layer.
 
     Raises `NotRecognised` for a neuron whose sum changes its sign, but not at one of the planes.
@@ -172,10 +145,9 @@ def guess_roles(network: Network, seen: _Seen) -> list[list[Role]]:
             if (relative >= -_CLOSE).all() or (relative <= _CLOSE).all():
                 roles[layer].append(Role("carry" if (relative >= -_CLOSE).all() else "zero"))
                 continue
-            some = _gates(relative, seen.unit, seen.near[layer][:, i], seen.far[layer][:, i], seen.points)
-            if not some:
+            gate = _gate(relative, seen.unit, seen.near[layer][:, i], seen.far[layer][:, i], seen.points)
+            if gate is None:
                 raise NotRecognised(f"layer {layer + 1}, neuron {i} changes its sign, and not at one plane")
-            gate = _told_apart(network, layer + 1, i, some, seen)
             roles[layer].append(Role("gate", gate.sign * (gate.number + 1)))
     return roles
 
@@ -193,9 +165,8 @@ class _Gate:
     doubt: tuple[float, float]
 
 
-def _gates(relative: Floats, unit: Floats, near: Floats, far: Floats, points: Floats) -> list[_Gate]:
-    """The planes on which the neuron is about 0 and that least speaks against in the domain, the flattest far outside
-    first: it has one sign on each side of them."""
+def _gate(relative: Floats, unit: Floats, near: Floats, far: Floats, points: Floats) -> _Gate | None:
+    """The plane on which the neuron is about 0 and that least speaks against: it has one sign on each side."""
     clear = np.abs(relative) > _CLOSE
     found = []
     for k in np.flatnonzero(near < _CLOSE):
@@ -203,20 +174,7 @@ def _gates(relative: Floats, unit: Floats, near: Floats, far: Floats, points: Fl
         for side in (1, -1):
             against = float(np.maximum(0.0, -side * sides * relative[clear]).sum())
             found.append(_Gate(int(k), side, (against, float(far[k]))))
-    found.sort(key=lambda gate: gate.doubt)
-    return [gate for gate in found if gate.doubt[0] == found[0].doubt[0]]
-
-
-def _told_apart(network: Network, layer: int, neuron: int, gates: list[_Gate], seen: _Seen) -> _Gate:
-    """Of gates that floats cannot tell apart the one on whose plane, in integers, the neuron is 0 at most places; of
-    equals the first."""
-    some = [*{gate.number: gate for gate in reversed(gates)}.values()][::-1]
-    if len(some) == 1:
-        return some[0]
-    places = _on_planes(seen.unit[[gate.number for gate in some]], seen.points)[:, :_PLACES]
-    planes = [seen.planes[gate.number].tolist() for gate in some]
-    zeros = [zeros_on(network, layer, neuron, plane, own) for plane, own in zip(planes, places, strict=True)]
-    return some[int(np.argmax(zeros))]
+    return min(found, key=lambda gate: gate.doubt, default=None)
 
 
 def _flatness(network: Network, unit: Floats, points: Floats) -> tuple[list[Floats], list[Floats]]:
