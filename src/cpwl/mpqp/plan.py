@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.doors import check_choice, check_count, within_float64
-from cpwl.errors import InputError, LimitError
+from cpwl.errors import InputError, LimitError, counted
 from cpwl.exact.integers import integer_rows
 from cpwl.exact.rational import exact_matrix, fraction_array, fractions_of, negative_direction
 from cpwl.function.cpwl import CPWL
@@ -97,8 +97,9 @@ class Plan:
     stability: Stability
 
     def __repr__(self) -> str:
-        size = f"{len(self.program['Q'])} decision variables, {len(self.program['b'])} rows"
-        return f"Plan({len(self.parameters)} parameters, {size}, {'stable' if self.stability else 'stability open'})"
+        sizes = {"parameter": self.parameters, "decision variable": self.program["Q"], "row": self.program["b"]}
+        said = ", ".join(counted(len(many), one) for one, many in sizes.items())
+        return f"Plan({said}, {'stable' if self.stability else 'stability open'})"
 
     @property
     def inputs(self) -> int:
