@@ -131,7 +131,7 @@ def chosen_numbers(value: Any, count: int, name: str) -> list[int]:
             check_count(k, name, least=-count, most=count - 1)
         chosen = [every[int(k)] for k in asked]
     if not chosen:
-        raise InputError(f"`{name}` must be from 0 to {count - 1}", name=name)
+        raise InputError(f"`{name}` chooses none; it takes numbers from 0 to {count - 1}", name=name)
     return chosen
 
 

@@ -229,7 +229,7 @@ def test_overlapping_regions_are_refused():
         (CLIP, [[0, 1]], {}, "no active set has a region"),
         ({**CLIP, "Q": [[0]]}, [[]], {}, "does not determine the optimiser"),
         (CLIP, [[]], {"outputs": 1}, "`outputs` must be between -1 and 0, not 1"),
-        (CLIP, [[]], {"outputs": []}, "`outputs` must be from 0 to 0"),
+        (CLIP, [[]], {"outputs": []}, "`outputs` chooses none; it takes numbers from 0 to 0"),
         (CLIP, [[]], {"outputs": "first"}, "`outputs` must be"),
         (CLIP, [[]], {"outputs": "value"}, "is for linear programs"),
         (CLIP, [[]], {"equalities": 3}, "3 equations among 2 rows"),

@@ -175,6 +175,7 @@ def test_two_inputs_and_three_states():
         ((A, B, EYE, [[1]], 2), {"u": (1, 2)}, "the origin is not inside"),
         ((A, B, EYE, [[1]], 2), {"terminal": "box"}, "`terminal` must be one of"),
         ((A, B, EYE, [[1]], 2), {}, "there are no constraints"),
+        ((A, B, EYE, [[1]], 2), {"terminal": None}, "no input is bounded"),
         ((A, B, EYE, [[1]], 2), {"reference": (-1, 1), "u": (-1, 1)}, "write `terminal=None`"),
         (([[2, 0], [0, 3]], [[1], [0]], EYE, [[1]], 2), {"u": (-1, 1)}, "no LQR gain was found"),
         ((A,), {"u": (-1, 1)}, "`B` is missing"),
@@ -184,6 +185,13 @@ def test_mistakes_are_one_sentence(arguments, options, message):
     """What is wrong, and what to write instead."""
     with pytest.raises(InputError, match=message):
         cpwl.mpc(*arguments, **options)
+
+
+def test_a_constraint_that_no_input_and_no_state_changes():
+    """The first state is 0 from the first step on, which `x` forbids: the row was dropped, and a law returned."""
+    plan = cpwl.mpc([[0, 0], [0, 1]], [[0], [1]], 1, 1, 2, u=(-1, 1), x=([1, -5], [2, 5]), P=EYE, terminal=None)
+    with pytest.raises(InputError, match="no parameter is feasible"):
+        plan.solve()
 
 
 PLANT = {

@@ -174,6 +174,12 @@ def test_refusals_name_the_reason(program, message):
         cpwl.solve_mpqp(program)
 
 
+def test_a_quadratic_value_is_refused_in_a_sentence():
+    """It said that a whole number was expected, not a str."""
+    with pytest.raises(InputError, match="is for linear programs"):
+        cpwl.solve_mpqp(CLIP, outputs="value")
+
+
 # --- Linear programs --------------------------------------------------------------------------------------------------
 
 TRANSPORT = {

@@ -403,6 +403,7 @@ def test_certify_compares_two_networks(tmp_path):
     proof = certify(first, second, box=(-2, 2))
     assert str(proof) == "Certificate(the networks are equal where -2 <= x_i <= 2, in exact arithmetic)"
     assert certify(first, second, domain=([[1, 1]], [9])).proved
+    assert certify(first, first, domain=([[0, 0]], [1])).domain == "on all of R^n"
     with pytest.raises(ProofError, match="the networks differ: at x ="):
         certify(first, second)
     off = Network([*first.layers[:-1], (first.layers[-1][0], first.layers[-1][1] + 2.0**-20)])

@@ -304,6 +304,12 @@ def test_four_meanings_of_region():
     assert found.activation_cells == len(all_patterns(network))
 
 
+def test_convex_pieces_of_float_weights_are_counted_exactly():
+    """Of a constant there is one, however thin its cells are; in floats, three were counted."""
+    network = Network([([[1e12]], [-1.0]), ([[-1.0], [0.0]], [0.5, 1e12]), ([[0.5, 1e12]], [1e12]), ([[0.0]], [1.0])])
+    assert count_regions(network).convex_pieces == extract(network, exact=True, merge=True).num_pieces == 1
+
+
 def test_distinct_laws_are_told_apart_in_rationals():
     """Two slopes that differ by 2^-52 are two laws in float mode, too; two that are equal are one."""
     network = Network([([[1.0], [1.0]], [0.0, -1.0]), ([[1.0, 2.0**-52]], [0.3])])

@@ -142,7 +142,7 @@ def _too_many(most: int, known: dict[tuple[int, ...], Region], wave: list[Lead])
     """That there are more regions than are allowed, with those found so far."""
     ways = 'with `checkpoint` the same call goes on, and `cpwl.io.from_active_sets` does with `details["active_sets"]`'
     return LimitError(
-        f"the program has more than {most} regions; `max_regions` allows more. "
+        f"the program has more than {counted(most, 'region')}; `max_regions` allows more. "
         f"{counted(len(known), 'region')} found so far: {ways}",
         active_sets=sorted([list(tight) for tight in known] + [list(lead.active) for lead in wave]),
         regions=[known[tight] for tight in sorted(known)],

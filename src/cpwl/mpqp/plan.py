@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cpwl.doors import check_choice, check_count, within_float64
-from cpwl.errors import InputError, LimitError
+from cpwl.errors import InputError, LimitError, counted
 from cpwl.exact.integers import integer_rows
 from cpwl.exact.rational import exact_matrix, fraction_array, fractions_of, negative_direction
 from cpwl.function.cpwl import CPWL
@@ -97,8 +97,9 @@ class Plan:
     stability: Stability
 
     def __repr__(self) -> str:
-        size = f"{len(self.program['Q'])} decision variables, {len(self.program['b'])} rows"
-        return f"Plan({len(self.parameters)} parameters, {size}, {'stable' if self.stability else 'stability open'})"
+        sizes = {"parameter": self.parameters, "decision variable": self.program["Q"], "row": self.program["b"]}
+        said = ", ".join(counted(len(many), one) for one, many in sizes.items())
+        return f"Plan({said}, {'stable' if self.stability else 'stability open'})"
 
     @property
     def inputs(self) -> int:
@@ -159,7 +160,8 @@ def mpc(
         The weights, and the number of steps.
     u, x, du
         Constraints of inputs, of states (from the first step on) and of changes of inputs: ``(low, high)``, numbers
-        or vectors, None for no bound; or ``(G, h)`` for ``G z <= h``. With `du` the previous input is a parameter.
+        or vectors, None for no bound; or ``(G, h)`` for ``G z <= h``. With `du` the previous input is a parameter; with
+        a terminal set, the change from the last input to that of the terminal controller is bounded, too.
     P
         The terminal weight: "lqr", or a matrix.
     terminal
@@ -460,7 +462,7 @@ class _Horizon:
             raise InputError("no input is bounded and no later state: the solution is the LQR gain; give `u` or `x`")
         rows = np.array(both, dtype=object)
         bounds = table[~decides, z:]
-        bounds = bounds[bounds[:, :-1].astype(bool).any(axis=1)]
+        bounds = bounds[bounds[:, :-1].astype(bool).any(axis=1) | (bounds[:, -1] < 0)]  # 0 <= b says something if b < 0
         return {
             "Q": cost[:, :z], "H": cost[:, z:], "c": fraction_array([0] * z),
             "A": rows[:, :z], "F": -rows[:, z:-1], "b": rows[:, -1], "A_t": bounds[:, :-1], "b_t": bounds[:, -1],
@@ -468,7 +470,7 @@ class _Horizon:
 
     def _rows(self, sets: dict[str, _Rows | None], end: _Rows | None, soft: bool, K: _Matrix | None) -> list[_Matrix]:
         """Constraints of all steps, rows ``(a, b)`` of ``a (z, theta) <= b``."""
-        found = []
+        found = [fraction_array(np.zeros((0, self.moves + self.width + 1), dtype=np.int64))]
         for k in range(self.steps):
             found += _put(sets["u"], self._move(k))
             if self.rates:

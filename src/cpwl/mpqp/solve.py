@@ -130,6 +130,7 @@ def _solved(program: Program, outputs: Any, options: dict[str, Any]) -> CPWL:
 # tight there, and rows that are tight inside are tight everywhere on the region.
 
 _TRIES = 24
+_NO_VALUE = '`outputs="value"` is for linear programs: the value of a quadratic one is not piecewise linear'
 
 
 def solve_linear(program: Program, outputs: Any, options: dict[str, Any]) -> CPWL:
@@ -191,9 +192,7 @@ def optimum_at(program: Program, x: Sequence[Fraction]) -> tuple[Fraction, dict[
 def value_on(program: Program, law: Any, number: int) -> Any:
     """The optimal value on a region with this law, ``(H x + c)'u + d'x + e``, if it is affine there."""
     if not program.is_linear or program.slope.nrows() == 0:
-        raise InputError(
-            '`outputs="value"` is for linear programs: the value of a quadratic one is not piecewise linear'
-        )
+        raise InputError(_NO_VALUE)
     n = program.inputs
     product = program.H.transpose() * law  # row k: what multiplies x_k
     if any(product[k, j] + product[j, k] for k in range(n) for j in range(k + 1)):
@@ -224,6 +223,8 @@ def check_program(program: Any) -> None:
 
 def chosen_outputs(outputs: Any, moves: int) -> list[int]:
     """The numbers of the decision variables that were asked for."""
+    if isinstance(outputs, str) and outputs == "value":
+        raise InputError(_NO_VALUE)
     return list(range(moves)) if outputs is None else chosen_numbers(outputs, moves, "outputs")
 
 

@@ -558,7 +558,7 @@ def _raise_apart(first: Network, second: Network, allowed: Fraction, points: lis
 
 def _where(domain: Polyhedron | None) -> str:
     """A domain in words: all of R^n, a box, or its rows."""
-    if domain is None:
+    if domain is None or not len(domain.b):
         return "on all of R^n"
     ends = bounding_box(domain)
     if ends is not None and len(domain.b) == 2 * domain.dim and all(None not in pair for pair in ends):

@@ -364,9 +364,8 @@ def count_regions(
     if only == "cells":
         count, complete = _count_cells(network, polyhedron, max_regions, checkpoint, executor, progress)
         return Regions(count, None, None, None, complete)
-    exact = is_short(network)
-    pieces = find_pieces(network, polyhedron, exact, most=max_regions, executor=executor, progress=progress, spans=True)
-    merged = as_function(pieces, polyhedron, exact, merge=True)
+    pieces = find_pieces(network, polyhedron, True, most=max_regions, executor=executor, progress=progress, spans=True)
+    merged = as_function(pieces, polyhedron, exact=True, merge=True)
     laws = label_maps(pieces.component)
     return Regions(len(pieces), merged.num_pieces, connected_pieces(pieces), int(laws.max()) + 1, pieces.complete)
 
