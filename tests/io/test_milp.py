@@ -187,6 +187,26 @@ def test_omlt_reads_the_files(tmp_path):
         cpwl.io.tighten_omlt(model.nn, tmp_path / "net.onnx")
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_omlt_stays_within_a_domain_that_is_no_box(tmp_path):
+    """OMLT reads a box; `tighten_omlt` adds the row x + y <= 1, and the optimum is that of the function."""
+    pyo = pytest.importorskip("pyomo.environ")
+    omlt = pytest.importorskip("omlt")
+    from omlt.io import load_onnx_neural_network_with_bounds
+    from omlt.neuralnet import ReluBigMFormulation
+
+    p = cpwl.parse("max(x, y) + max(x - y, 0)").restrict(domain=([[1, 1], [-1, 0], [0, -1]], [1, 0, 0]))
+    with pytest.warns(cpwl.CpwlWarning, match="must add its 1 other rows"):
+        cpwl.io.to_omlt(p, tmp_path / "law.onnx")
+    model = pyo.ConcreteModel()
+    model.nn = omlt.OmltBlock()
+    model.nn.build_formulation(ReluBigMFormulation(load_onnx_neural_network_with_bounds(tmp_path / "law.onnx")))
+    cpwl.io.tighten_omlt(model.nn, tmp_path / "law.onnx")
+    model.objective = pyo.Objective(expr=model.nn.outputs[0, 0] + model.nn.inputs[0, 1], sense=pyo.maximize)
+    pyo.SolverFactory("appsi_highs").solve(model)
+    assert abs(pyo.value(model.objective) - 2) <= 1e-5  # at (1, 0); 3 at (1, 1)
+
+
 def test_command_line(tmp_path, monkeypatch, capsys):
     """A file, the counts of neurons, and one sentence where the domain is missing."""
     monkeypatch.chdir(tmp_path)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -24,7 +25,7 @@ from numpy.typing import NDArray
 from cpwl.compiled import Compiled, held_parts
 from cpwl.compiler import compiled_network
 from cpwl.doors import check_argument, check_limit, check_path, within_float64
-from cpwl.errors import InputError, SolverError
+from cpwl.errors import CpwlWarning, InputError, SolverError
 from cpwl.exact.rational import ratios, text
 from cpwl.files import read_bytes, write_bytes, write_together
 from cpwl.function.cpwl import CPWL
@@ -369,11 +370,8 @@ class _Model:
             self._column(f"x{k}", *_doubles(low or Fraction(0), high or Fraction(0)))
             for k, (low, high) in enumerate(ends)
         ]
-        for r, (a, b) in enumerate(zip(self.body.A, self.body.b, strict=True)):
-            if np.count_nonzero(a) > 1:
-                size = float(np.abs(a).max())  # integer rows may be very long
-                terms = {k: float(v) / size for k, v in enumerate(a) if v}
-                self._row(f"domain{r}", terms, -highspy.kHighsInf, float(b) / size)
+        for r, (a, b) in enumerate(_slanted(self.body)):
+            self._row(f"domain{r}", {k: v for k, v in enumerate(a) if v}, -highspy.kHighsInf, b)
         return found
 
     def _neuron(self, layer: int, k: int, terms: dict[int, float], bias: float) -> int:
@@ -424,6 +422,12 @@ class _Model:
         return highs
 
 
+def _slanted(body: Polyhedron) -> list[tuple[list[float], float]]:
+    """The rows ``a . x <= b`` of a domain with several inputs in them, which its bounding box does not state."""
+    rows = [(a, b, np.abs(a).max()) for a, b in zip(body.A, body.b, strict=True) if np.count_nonzero(a) > 1]
+    return [((a / size).tolist(), float(b / size)) for a, b, size in rows]  # integer rows may be very long
+
+
 def _unit(size: float) -> float:
     """A power of two near the size, where that is far from 1: solvers have absolute tolerances, and refuse 1e15."""
     return 1.0 if 1e-4 < size < 1e4 else 2.0 ** (math.frexp(size)[1] - 1)
@@ -451,7 +455,8 @@ def _written(highs: Any, ending: str) -> bytes:
 # Files for OMLT: the network, bounds of its inputs, and bounds of its neurons.
 #
 # OMLT (1.2) reads ``law.onnx`` and, beside it, ``law.onnx.bounds.json``. It finds bounds of neurons by intervals.
-# ``law.onnx.neurons.json`` has ours, and `tighten_omlt` puts them into a big-M formulation in the place of those.
+# ``law.onnx.neurons.json`` has ours, and `tighten_omlt` puts them into a big-M formulation in the place of those. The
+# inputs of OMLT are a box: other rows of the domain are in that file, too, and become constraints of the block.
 
 
 @within_float64()
@@ -466,7 +471,8 @@ def to_omlt(
     """Write ``law.onnx``, ``law.onnx.bounds.json`` and ``law.onnx.neurons.json``; `path` is the first of them.
 
     `omlt.io.load_onnx_neural_network_with_bounds(path)` reads the first two; then
-    ``cpwl.io.tighten_omlt(block, path)`` makes the big-M constants of the formulation in the block the smallest.
+    ``cpwl.io.tighten_omlt(block, path)`` makes the big-M constants of the formulation in the block the smallest, and
+    adds the rows of a domain that is no box. A warning says that OMLT does not know them.
 
     Parameters
     ----------
@@ -494,7 +500,11 @@ def to_omlt(
         {"key": [0, k], "lower_bound": a, "upper_bound": b}
         for k, (a, b) in enumerate(_doubles(low or Fraction(0), high or Fraction(0)) for low, high in ends)
     ]
-    beside = {"bounds": inputs, "neurons": _document(bounds)}
+    rows = _slanted(body)
+    if rows:
+        message = f"OMLT reads the box around the domain: `tighten_omlt` must add its {len(rows)} other rows to the block"
+        warnings.warn(message, CpwlWarning, stacklevel=2)
+    beside = {"bounds": inputs, "neurons": {**_document(bounds), "domain": rows}}
     write_together(
         [
             (path, onnx_bytes(network)),
@@ -515,19 +525,26 @@ def _document(bounds: NeuronBounds) -> dict[str, Any]:
 def tighten_omlt(block: Any, path: str | os.PathLike[str]) -> int:
     """Write the bounds of ``path.neurons.json`` into an OMLT block built with `ReluBigMFormulation`.
 
-    Returns the number of neurons that it fixed because they are always active or always inactive.
+    Rows of the domain with several inputs become the constraints ``block.domain``. Returns the number of neurons that it fixed because they are always active or always inactive.
     """
     check_path(path, "tighten_omlt")
     name = f"{os.fsdecode(path)}.neurons.json"
     data = read_bytes(name)
     try:
-        layers = json.loads(data)["layers"]
+        said = json.loads(data)
+        layers, rows = said["layers"], said.get("domain", [])
         ends = [[_doubles(Fraction(n["low"]), Fraction(n["high"])) for n in layer] for layer in layers]
     except (ValueError, KeyError, TypeError) as error:
         raise InputError(f"{name} was not written by `to_omlt`: {error}", path=name) from None
     dense = [block.layer[number] for number in block.layers if hasattr(block.layer[number], "zhat")]
     if [len(part.zhat) for part in dense] != [len(layer) for layer in ends]:
         raise InputError(f"{name} belongs to another network than this block")
+    if rows:
+        from pyomo.environ import Constraint
+
+        x = list(block.inputs.values())
+        sums = [(None, sum(v * x[k] for k, v in enumerate(a) if v), b) for a, b in rows]
+        block.domain = Constraint(range(len(rows)), rule=lambda _, r: sums[r])
     fixed = 0
     for part, layer in zip(dense, ends, strict=True):
         for index, (low, high) in zip(part.zhat, layer, strict=True):
