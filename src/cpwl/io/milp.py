@@ -498,7 +498,7 @@ def to_omlt(
 
     `omlt.io.load_onnx_neural_network_with_bounds(path)` reads the first two; then
     ``cpwl.io.tighten_omlt(block, path)`` makes the big-M constants of the formulation in the block the smallest, and
-    adds the rows of a domain that is no box. A warning says that OMLT does not know them.
+    adds the rows of a domain that is not a box. A warning says that OMLT does not know them.
 
     Parameters
     ----------
