@@ -163,3 +163,13 @@ def test_an_empty_target_is_a_mistake_of_its_own_option(files, capsys):
     """``--inside 1 0`` names the option."""
     assert main(["ask", str(files / "law.json"), "--inside", "1", "0"]) == 64
     assert "'--inside': 1 is not below 0" in capsys.readouterr().err
+
+
+def test_what_goes_on_forever(tmp_path, capsys):
+    """Rays of solutions are printed, and those of extrema have 1 as their largest entry: both were long or missing."""
+    law = tmp_path / "law.txt"
+    law.write_text("max(3*x, 7*y, 0) + 2*min(x, 0)")
+    assert main(["ask", str(law), "--max", "--min", "--solve", "21"]) == 0
+    said = capsys.readouterr().out
+    assert "(7, 3) along (0, -1)" in said
+    assert "unbounded from x = (0, 0) along (-1, 0)" in said

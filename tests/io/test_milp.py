@@ -187,6 +187,26 @@ def test_omlt_reads_the_files(tmp_path):
         cpwl.io.tighten_omlt(model.nn, tmp_path / "net.onnx")
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_omlt_stays_within_a_domain_that_is_no_box(tmp_path):
+    """OMLT reads a box; `tighten_omlt` adds the row x + y <= 1, and the optimum is that of the function."""
+    pyo = pytest.importorskip("pyomo.environ")
+    omlt = pytest.importorskip("omlt")
+    from omlt.io import load_onnx_neural_network_with_bounds
+    from omlt.neuralnet import ReluBigMFormulation
+
+    p = cpwl.parse("max(x, y) + max(x - y, 0)").restrict(domain=([[1, 1], [-1, 0], [0, -1]], [1, 0, 0]))
+    with pytest.warns(cpwl.CpwlWarning, match="must add its 1 other rows"):
+        cpwl.io.to_omlt(p, tmp_path / "law.onnx")
+    model = pyo.ConcreteModel()
+    model.nn = omlt.OmltBlock()
+    model.nn.build_formulation(ReluBigMFormulation(load_onnx_neural_network_with_bounds(tmp_path / "law.onnx")))
+    cpwl.io.tighten_omlt(model.nn, tmp_path / "law.onnx")
+    model.objective = pyo.Objective(expr=model.nn.outputs[0, 0] + model.nn.inputs[0, 1], sense=pyo.maximize)
+    pyo.SolverFactory("appsi_highs").solve(model)
+    assert abs(pyo.value(model.objective) - 2) <= 1e-5  # at (1, 0); 3 at (1, 1)
+
+
 def test_command_line(tmp_path, monkeypatch, capsys):
     """A file, the counts of neurons, and one sentence where the domain is missing."""
     monkeypatch.chdir(tmp_path)
@@ -231,3 +251,24 @@ def test_a_box_beyond_the_domain_does_not_enlarge_it():
     assert to_milp(clipped, box=(-1, 5)).bounds.layers[-1] == ((0, 1),)
     with pytest.raises(InputError, match="the domain is empty"):
         to_milp(hat, box=(3, 5))
+
+
+@pytest.mark.parametrize("x_unit", [1e-9, 1, 1e9])
+@pytest.mark.parametrize("y_unit", [1e-9, 1, 1e9])
+@pytest.mark.parametrize("start", [0, 5])
+def test_units_of_inputs_and_outputs(tmp_path, x_unit, y_unit, start):
+    """In tiny and huge units HiGHS was content with 2 instead of 4; written models have the same optimum."""
+    axes = [[(start + x) * x_unit for x in (-3, 0, 2)], [-8, 1, 3]]
+    p = cpwl.CPWL.from_grid(axes, [[v * y_unit for v in row] for row in ([2, -1, 0], [3, -4, 1], [-2, 4, 0])])
+    milp = to_milp(p, tmp_path / "law.mps")
+    for largest, best in ((False, -4), (True, 4)):
+        value, point = milp.optimum([1], largest=largest)
+        assert abs(value / y_unit - best) <= 1e-5
+        assert abs(milp.network(point)[0] / y_unit - best) <= 1e-4
+        model = highspy.Highs()
+        model.silent()
+        model.readModel(str(tmp_path / "law.mps"))
+        model.changeColCost(list(model.getLp().col_names_).index("y0"), 1 / y_unit)
+        model.changeObjectiveSense(highspy.ObjSense.kMaximize if largest else highspy.ObjSense.kMinimize)
+        model.run()
+        assert abs(model.getInfo().objective_function_value - best) <= 1e-3

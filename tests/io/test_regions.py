@@ -343,3 +343,11 @@ def test_format_73_without_h5py(tmp_path, monkeypatch):
     (tmp_path / "law.mat").write_bytes(b"MATLAB 7.3 MAT-file".ljust(512) + b"\x89HDF\r\n\x1a\n")
     with pytest.raises(LimitError, match=r"needs h5py, .* run `pip install h5py`, or save it with .*'-v7'"):
         from_mat(tmp_path / "law.mat")
+
+
+def test_exact_rows_stay_exact(tmp_path):
+    """Rows such as -x/6 + y <= -14/3 are written as integers: rounded ones lost corners of the domain."""
+    p = cpwl.CPWL.from_grid([[-5, -2, 4], [-5, -4]], [[1, 2], [0, 1], [3, 3]])
+    cpwl.io.to_mat(p, tmp_path / "law.mat")
+    q = cpwl.io.from_mat(tmp_path / "law.mat", tol=0)
+    assert (q.polyhedra.integer() == p.polyhedra.integer()).all()

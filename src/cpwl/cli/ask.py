@@ -239,7 +239,8 @@ def _reply(found: Any) -> _Reply:
         return _Reply(text, {**whole, "volume": _exact(found.volume)})
     if kind == "Solutions":
         faces = [{name: _exact(getattr(face, name)) for name in ("dim", "points", "rays")} for face in found.faces]
-        shown = "; ".join(" - ".join("(" + ", ".join(x) + ")" for x in face["points"]) for face in faces[:10])
+        ends = [[["(" + ", ".join(x) + ")" for x in face[name]] for name in ("points", "rays")] for face in faces]
+        shown = "; ".join(" along ".join([" - ".join(points), *rays]) for points, rays in ends[:10])
         more = f" and {len(faces) - 10} more" if len(faces) > 10 else ""
         return _Reply(f"{shown}{more}" if faces else "nowhere", {"faces": faces})
     data = {name: _exact(getattr(found, name)) for name in _FIELDS[kind].split()}

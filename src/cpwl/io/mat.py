@@ -494,7 +494,8 @@ def _columns(held: Mapping[str, Any], layout: tuple[str, ...]) -> list[dict[str,
 def to_mat(p: CPWL, path: str | os.PathLike[str]) -> None:
     """Write the pieces as a MATLAB file: cell arrays A, b, C, d, with ``A{i} x <= b{i}`` and ``C{i} x + d{i}``.
 
-    Numbers are rounded to doubles. `from_mat` reads the file.
+    Numbers are rounded to doubles, rows with rational entries as integers where doubles hold them. `from_mat` reads the
+    file.
 
     Parameters
     ----------
@@ -507,11 +508,14 @@ def to_mat(p: CPWL, path: str | os.PathLike[str]) -> None:
     check_path(path, "to_mat")
     from scipy.io import savemat
 
-    start = p.polyhedra.start
+    rows, start = np.column_stack([p.polyhedra.A, p.polyhedra.b]), p.polyhedra.start
+    integers = p.polyhedra.integer()
+    held = (abs(integers) <= 2**53).all(axis=1)
+    rows[held] = integers[held].astype(np.float64)
     pairs = list(zip(start[:-1].tolist(), start[1:].tolist(), strict=True))
     cells = {
-        "A": _as_cells(p.polyhedra.A[a:b] for a, b in pairs),
-        "b": _as_cells(p.polyhedra.b[a:b, None] for a, b in pairs),
+        "A": _as_cells(rows[a:b, :-1] for a, b in pairs),
+        "b": _as_cells(rows[a:b, -1:] for a, b in pairs),
         "C": _as_cells(p.laws.gradient),
         "d": _as_cells(offset[:, None] for offset in p.laws.offset),
     }

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -24,7 +25,7 @@ from numpy.typing import NDArray
 from cpwl.compiled import Compiled, held_parts
 from cpwl.compiler import compiled_network
 from cpwl.doors import check_argument, check_limit, check_path, within_float64
-from cpwl.errors import InputError, SolverError
+from cpwl.errors import CpwlWarning, InputError, SolverError
 from cpwl.exact.rational import ratios, text
 from cpwl.files import read_bytes, write_bytes, write_together
 from cpwl.function.cpwl import CPWL
@@ -209,8 +210,9 @@ class Milp:
     network : Network
         The network.
     units : dict
-        Units of columns, powers of two, for neurons with very large or small values. The units of other
-        columns are 1.
+        Units of columns, powers of two, for neurons with very large or small values, and of the columns ``u0`` and
+        ``v0`` behind inputs and outputs with a very large or small range: ``x0`` is its least value and the unit times
+        ``u0``. The units of other columns are 1.
     """
 
     highs: Any = field(repr=False)
@@ -240,9 +242,12 @@ class Milp:
         """
         if len(objective) != self.outputs:
             raise InputError(f"`objective` must have one number for each of the {self.outputs} outputs")
+        ranges = zip(objective, self.bounds.layers[-1], strict=True)
+        size = sum(abs(c) * float(max(abs(low), abs(high), high - low)) for c, (low, high) in ranges)
+        unit = _unit(size) if size else 1.0  # gaps are absolute, too
         every = np.arange(self.highs.getNumCol(), dtype=np.int32)
         cost = np.zeros(len(every))
-        cost[[self.columns[f"y{k}"] for k in range(self.outputs)]] = np.asarray(objective, dtype=np.float64)
+        cost[[self.columns[f"y{k}"] for k in range(self.outputs)]] = np.asarray(objective, dtype=np.float64) / unit
         self.highs.changeColsCost(len(every), every, cost)
         sense = highspy.ObjSense.kMaximize if largest else highspy.ObjSense.kMinimize
         self.highs.changeObjectiveSense(sense)
@@ -251,9 +256,7 @@ class Milp:
             raise SolverError(f"HiGHS ended with {self.highs.modelStatusToString(self.highs.getModelStatus())}")
         values = np.array(self.highs.getSolution().col_value)
         point = values[[self.columns[f"x{k}"] for k in range(self.inputs)]]
-        value = float(self.highs.getInfo().objective_function_value)
-        ranges = zip(objective, self.bounds.layers[-1], strict=True)
-        size = sum(abs(c) * float(max(abs(low), abs(high), high - low)) for c, (low, high) in ranges)
+        value = unit * float(self.highs.getInfo().objective_function_value)
         there = float(self.network(point) @ np.asarray(objective, dtype=np.float64))
         if abs(value - there) > 1e-4 * size:
             raise SolverError(f"HiGHS says {value:.9g} at a point where the network gives {there:.9g}")
@@ -346,6 +349,8 @@ class _Model:
         """Name, bounds, and whether it is binary."""
         self.rows: list[tuple[str, dict[int, float], float, float]] = []
         self.units: dict[str, float] = {}
+        self.starts: dict[int, Fraction] = {}
+        """What columns ``u`` and ``v`` count from."""
 
     def milp(self) -> Milp:
         """The model, passed to HiGHS."""
@@ -355,25 +360,23 @@ class _Model:
             after = []
             for k in range(len(bias)):
                 own = slice(weight.indptr[k], weight.indptr[k + 1])
-                pairs = zip(weight.indices[own], weight.data[own], strict=True)
+                pairs = list(zip(weight.indices[own], weight.data[own], strict=True))
                 terms = {before[j]: float(w) * self.units.get(self.columns[before[j]][0], 1.0) for j, w in pairs}
+                moved = [Fraction(w) * self.starts[before[j]] for j, w in pairs if before[j] in self.starts]
+                constant = sum(moved, Fraction(bias[k]))
                 make = self._output if i == last else self._neuron
-                after.append(make(i, k, terms, float(bias[k])))
+                after.append(make(i, k, terms, float(constant)))
             before = after
         columns = {column[0]: number for number, column in enumerate(self.columns)}
         return Milp(self._highs(), columns, self.bounds, self.network, self.units)
 
     def _inputs(self) -> list[int]:
-        ends = bounding_box(self.body) or []
-        found = [
-            self._column(f"x{k}", *_doubles(low or Fraction(0), high or Fraction(0)))
-            for k, (low, high) in enumerate(ends)
-        ]
-        for r, (a, b) in enumerate(zip(self.body.A, self.body.b, strict=True)):
-            if np.count_nonzero(a) > 1:
-                size = float(np.abs(a).max())  # integer rows may be very long
-                terms = {k: float(v) / size for k, v in enumerate(a) if v}
-                self._row(f"domain{r}", terms, -highspy.kHighsInf, float(b) / size)
+        found = [self._scaled("x", "u", k, *ends) for k, ends in enumerate(_ends(self.body))]
+        for r, (a, b) in enumerate(_slanted(self.body)):
+            b -= float(sum(Fraction(v) * self.starts.get(j, 0) for j, v in zip(found, a, strict=True)))
+            terms = {j: v * self.units.get(self.columns[j][0], 1.0) for j, v in zip(found, a, strict=True) if v}
+            size = max(map(abs, terms.values()))
+            self._row(f"domain{r}", {j: v / size for j, v in terms.items()}, -highspy.kHighsInf, b / size)
         return found
 
     def _neuron(self, layer: int, k: int, terms: dict[int, float], bias: float) -> int:
@@ -398,9 +401,24 @@ class _Model:
         return h
 
     def _output(self, layer: int, k: int, terms: dict[int, float], bias: float) -> int:
-        y = self._column(f"y{k}", *_doubles(*self.bounds.layers[layer][k]))
-        self._row(f"output{k}", {**_negative(terms), y: 1.0}, bias, bias)
-        return y
+        v = self._scaled("y", "v", k, *self.bounds.layers[layer][k])
+        unit = self.units.get(self.columns[v][0], 1.0)
+        constant = (bias - float(self.starts.get(v, 0))) / unit
+        self._row(f"output{k}", {**{j: -w / unit for j, w in terms.items()}, v: 1.0}, constant, constant)
+        return v
+
+    def _scaled(self, name: str, inner: str, k: int, low: Fraction, high: Fraction) -> int:
+        """The column of an input or an output, or the one with its bounds: ``x0 = low + unit u0`` if it has a unit."""
+        unit = _unit(float(high - low))
+        if unit == 1:
+            return self._column(f"{name}{k}", *_doubles(low, high))
+        outer = self._column(f"{name}{k}", -highspy.kHighsInf, highspy.kHighsInf)
+        column = self._column(f"{inner}{k}", *_doubles(Fraction(0), (high - low) / Fraction(unit)))
+        self.units[f"{inner}{k}"], self.starts[column] = unit, low
+        factor = max(1.0, 1 / unit)  # solvers drop small coefficients
+        start = float(low) * factor
+        self._row(f"unit_{name}{k}", {outer: factor, column: -factor * unit}, start, start)
+        return column
 
     def _column(self, name: str, low: float, high: float, *, binary: bool = False) -> int:
         self.columns.append((name, float(low), float(high), binary))
@@ -418,15 +436,27 @@ class _Model:
         index = np.array([j for row in terms for j in row], dtype=np.int32)
         value = np.array([v for row in terms for v in row.values()])
         ends, sums = (np.array(low), np.array(high)), (np.array(least), np.array(most))
-        highs = highs_with({"small_matrix_value": 1e-12})  # what is smaller is taken for 0: the least that there is
+        # What is smaller than a small value is taken for 0: the least that there is.
+        highs = highs_with({"small_matrix_value": 1e-12, "mip_rel_gap": 1e-6})
         if not highs_takes(lp, highs, np.zeros(len(low)), (start, index, value), ends, sums):
             raise SolverError("HiGHS refused the model: its numbers are too large for it")
         return highs
 
 
+def _ends(body: Polyhedron) -> list[tuple[Fraction, Fraction]]:
+    """The box around a bounded domain."""
+    return [(low or Fraction(0), high or Fraction(0)) for low, high in bounding_box(body) or []]
+
+
+def _slanted(body: Polyhedron) -> list[tuple[list[float], float]]:
+    """The rows ``a . x <= b`` of a domain with several inputs in them, which its bounding box does not state."""
+    rows = [(a, b, np.abs(a).max()) for a, b in zip(body.A, body.b, strict=True) if np.count_nonzero(a) > 1]
+    return [((a / size).tolist(), float(b / size)) for a, b, size in rows]  # integer rows may be very long
+
+
 def _unit(size: float) -> float:
     """A power of two near the size, where that is far from 1: solvers have absolute tolerances, and refuse 1e15."""
-    return 1.0 if 1e-4 < size < 1e4 else 2.0 ** (math.frexp(size)[1] - 1)
+    return 1.0 if 1e-2 < size < 1e3 or not size else 2.0 ** (math.frexp(size)[1] - 1)
 
 
 def _negative(terms: dict[int, float]) -> dict[int, float]:
@@ -451,7 +481,8 @@ def _written(highs: Any, ending: str) -> bytes:
 # Files for OMLT: the network, bounds of its inputs, and bounds of its neurons.
 #
 # OMLT (1.2) reads ``law.onnx`` and, beside it, ``law.onnx.bounds.json``. It finds bounds of neurons by intervals.
-# ``law.onnx.neurons.json`` has ours, and `tighten_omlt` puts them into a big-M formulation in the place of those.
+# ``law.onnx.neurons.json`` has ours, and `tighten_omlt` puts them into a big-M formulation in the place of those. The
+# inputs of OMLT are a box: other rows of the domain are in that file, too, and become constraints of the block.
 
 
 @within_float64()
@@ -466,7 +497,8 @@ def to_omlt(
     """Write ``law.onnx``, ``law.onnx.bounds.json`` and ``law.onnx.neurons.json``; `path` is the first of them.
 
     `omlt.io.load_onnx_neural_network_with_bounds(path)` reads the first two; then
-    ``cpwl.io.tighten_omlt(block, path)`` makes the big-M constants of the formulation in the block the smallest.
+    ``cpwl.io.tighten_omlt(block, path)`` makes the big-M constants of the formulation in the block the smallest, and
+    adds the rows of a domain that is not a box. A warning says that OMLT does not know them.
 
     Parameters
     ----------
@@ -488,13 +520,16 @@ def to_omlt(
         raise InputError(f"`{name}` must end in .onnx")
     network, body = network_and_domain(source, domain, box)
     bounds = neuron_bounds(network, body, max_regions)
-    ends = bounding_box(body) or []
     # OMLT writes the key of input i of a [1, n] array as the pair (0, i).
     inputs = [
         {"key": [0, k], "lower_bound": a, "upper_bound": b}
-        for k, (a, b) in enumerate(_doubles(low or Fraction(0), high or Fraction(0)) for low, high in ends)
+        for k, (a, b) in enumerate(_doubles(low, high) for low, high in _ends(body))
     ]
-    beside = {"bounds": inputs, "neurons": _document(bounds)}
+    rows = _slanted(body)
+    if rows:
+        message = f"OMLT reads the box around the domain: `tighten_omlt` must add its {len(rows)} other rows"
+        warnings.warn(message, CpwlWarning, stacklevel=2)
+    beside = {"bounds": inputs, "neurons": {**_document(bounds), "domain": rows}}
     write_together(
         [
             (path, onnx_bytes(network)),
@@ -515,19 +550,28 @@ def _document(bounds: NeuronBounds) -> dict[str, Any]:
 def tighten_omlt(block: Any, path: str | os.PathLike[str]) -> int:
     """Write the bounds of ``path.neurons.json`` into an OMLT block built with `ReluBigMFormulation`.
 
+    Rows of the domain with several inputs become the constraints ``block.domain``.
+
     Returns the number of neurons that it fixed because they are always active or always inactive.
     """
     check_path(path, "tighten_omlt")
     name = f"{os.fsdecode(path)}.neurons.json"
     data = read_bytes(name)
     try:
-        layers = json.loads(data)["layers"]
+        said = json.loads(data)
+        layers, rows = said["layers"], said.get("domain", [])
         ends = [[_doubles(Fraction(n["low"]), Fraction(n["high"])) for n in layer] for layer in layers]
     except (ValueError, KeyError, TypeError) as error:
         raise InputError(f"{name} was not written by `to_omlt`: {error}", path=name) from None
     dense = [block.layer[number] for number in block.layers if hasattr(block.layer[number], "zhat")]
     if [len(part.zhat) for part in dense] != [len(layer) for layer in ends]:
         raise InputError(f"{name} belongs to another network than this block")
+    if rows:
+        from pyomo.environ import Constraint  # type: ignore[import-untyped]
+
+        x = list(block.inputs.values())
+        sums = [(None, sum(v * x[k] for k, v in enumerate(a) if v), b) for a, b in rows]
+        block.domain = Constraint(range(len(rows)), rule=lambda _, r: sums[r])
     fixed = 0
     for part, layer in zip(dense, ends, strict=True):
         for index, (low, high) in zip(part.zhat, layer, strict=True):

@@ -168,7 +168,8 @@ def extreme(about: Asked, j: int, sense: int) -> Extremum:
 
 
 def _unbounded(about: Asked, i: int, start: Any, ray: Any, sense: int) -> Extremum:
-    return Extremum(sense * math.inf, np.asarray(start), np.asarray(ray), int(about.number[i]), about.moved)
+    """Without bound along the ray, whose largest entry is made 1: rays of corners are long integers."""
+    return Extremum(sense * math.inf, np.asarray(start), ray / np.abs(ray).max(), int(about.number[i]), about.moved)
 
 
 # How far two functions are apart.
