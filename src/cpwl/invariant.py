@@ -9,6 +9,7 @@ largest ``a.w``, which has multipliers of its own.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -99,8 +100,9 @@ class Invariance:
     """A point of the set that leaves it."""
     value: Point | None = None
     """Its image."""
-    excess: Fraction = Fraction(0)
-    """The largest distance of an image from the set, in one coordinate; negative if all images are inside."""
+    excess: Fraction | float = Fraction(0)
+    """The largest distance of an image from the set, in one coordinate; negative if all images are inside, and infinite
+    where there is no bound."""
     margin: Fraction = Fraction(0)
     """The excess that is allowed."""
     disturbance: Polyhedron | None = None
@@ -117,7 +119,8 @@ class Invariance:
             within += " under all disturbances" if self.disturbance is not None else ""
             return f"yes: the set is kept{within}, proved on {counted(len(self.proof), 'cell')}"
         goes = f"x = {point_text(self.point)} is in the set and goes to {point_text(self.value)}"
-        return f"no: {goes}, which is not: by {number_text(self.excess)}"
+        far = "without bound" if self.excess == math.inf else f"by {number_text(self.excess)}"
+        return f"no: {goes}, which is not: {far}"
 
     def _repr_html_(self) -> str:
         return facts_html(self, {"cells": len(self.proof) or None})
@@ -151,7 +154,7 @@ def is_invariant(
 ) -> Invariance:
     """Decide whether ``f(x)`` is in the set for every `x` in it: the set ``A x <= b``, a box, or the domain of `f`.
 
-    The set must be bounded, and `f` defined on all of it. With a `margin`, ``f(x)`` may leave each row of the set by as
+    `f` must be defined on all of the set. With a `margin`, ``f(x)`` may leave each row of the set by as
     much as moving every coordinate by `margin` does: for systems whose numbers were rounded. The answer says by how
     much it does (`excess`). With a `disturbance`, a bounded polyhedron ``(A, b)``, ``f(x) + w`` must be in the set for
     every `w` in it, too.
@@ -176,29 +179,26 @@ def is_invariant(
         wrong = next((push.status for push in pushed if push.status != "optimal"), None)
         if wrong is not None:
             raise InputError(f"the disturbances are {'empty' if wrong == 'infeasible' else 'not bounded'}")
-    steps, excess = [], []
+    steps = []
+    excess: list[tuple[Fraction | float, int, Point, Point]] = []
     for i in range(len(about.bodies)):
         first, last = about.bodies.polyhedra.start[i : i + 2]
         best, step = _step(about.bodies.rows[first:last], law_on(about, i), target)
         steps.append(step)
         for row, one, push in zip(target, best, pushed, strict=True):
-            assert one.value is not None
-            assert one.point is not None
             assert push.value is not None
-            assert push.point is not None
-            over = one.value + (row[:-1] * step.offset).sum() + push.value - int(row[-1])
-            excess.append(
-                (
-                    over / (int(np.abs(row[:-1]).sum()) or 1),
-                    i,
-                    np.array(one.point, dtype=object),
-                    np.array(push.point, dtype=object),
-                )
-            )
-    worst, i, x, w = max(excess, key=lambda entry: entry[0])
+            size, x = int(np.abs(row[:-1]).sum()), np.array(one.point, dtype=object)
+            over = (row[:-1] * (step.gradient @ x + step.offset)).sum() + push.value - int(row[-1])
+            if one.ray is not None:  # as far along it as the image leaves by more than is allowed
+                ray = np.array(one.ray, dtype=object)
+                x = x + ray * (max(most * size - over, 0) / (row[:-1] * (step.gradient @ ray)).sum() + 1)
+            far = over / size if one.ray is None else math.inf
+            excess.append((far, i, x, np.array(push.point, dtype=object)))
+    # All of the space has no row, and no map leaves it.
+    none = -math.inf, 0, fraction_array([]), fraction_array([])
+    worst, i, point, w = max(excess, key=lambda entry: entry[0], default=none)
     if worst > most:
-        point = fraction_array(x)
-        return Invariance(False, body, (), point, about.value(i, point) + fraction_array(w), worst, most, noise)
+        return Invariance(False, body, (), point, about.value(i, point) + w, worst, most, noise)
     pushes = tuple((push.value or Fraction(0), push.multipliers or {}) for push in pushed)
     found = Invariance(True, body, tuple(steps), None, None, worst, most, noise, pushes)
     found.check()

@@ -441,3 +441,17 @@ def test_a_report_about_bounded_rates():
     wrong = plan.loop[0] * Fraction(9, 10), plan.loop[1]
     with pytest.raises(InputError, match=r"another plant: `plan\.loop` has"):
         loop_report(*wrong, law, plan=plan)
+
+
+@pytest.mark.parametrize("row", [[1, 0], [-1, 0], [1, -2], [0, 1]])
+@pytest.mark.parametrize("push", [None, ([[1, 0], [-1, 0], [0, 1], [0, -1]], [1, 0, 0, 0])])
+def test_sets_without_bound(row, push):
+    """A half-plane that the map turns over is left without bound, one that it shrinks is kept, and so is the plane."""
+    turned = CPWL.from_pieces([[[1, 0]], [[-1, 0]]], [[0], [0]], [[[-1, 0], [0, -1]]] * 2, [[0, 0]] * 2)
+    no = is_invariant(turned, domain=([row], [3]), disturbance=push, margin=5)
+    assert not no
+    assert np.dot(row, no.point) <= 3
+    assert np.dot(row, no.value) > 3 + 5 * sum(map(abs, row))
+    assert "without bound" in str(no)
+    assert is_invariant("-1/4" * turned, domain=([row], [3]), disturbance=push)
+    assert is_invariant(turned, disturbance=push)

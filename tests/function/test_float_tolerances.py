@@ -290,3 +290,31 @@ def test_noise_around_zero_of_unbounded_pieces(n):
 def test_small_jumps_are_still_seen(n):
     """What is a thousand times as much as rounding is a discontinuity beside values of size 1, too."""
     assert any(finding.kind == "jump" for finding in noisy(n, 1e-11, box=1).doctor().errors)
+
+
+@pytest.mark.parametrize("unit", [1e-12, 1e-9, 1e-3, 1.0, 1e9, 1e12])
+@pytest.mark.parametrize("n", [1, 3])
+def test_units_of_the_coordinates_do_not_matter(unit, n):
+    """|x_0 - 1.5| on a box [1, 2]^n, in any unit: nothing to note, the twin is found, and the network is proved."""
+    rng = np.random.default_rng(1)
+    A = [np.concatenate([np.eye(n), -np.eye(n)]) * rng.uniform(0.5, 2, (2 * n, 1)) for _ in range(2)]
+    low, high = np.ones((2, n)), np.full((2, n), 2.0)
+    low[1, 0] = high[0, 0] = 1.5
+    ends = np.concatenate([high, -low], axis=1) * unit
+    b = [np.abs(a).sum(axis=1) * end for a, end in zip(A, ends, strict=True)]
+    slope = np.eye(n)[0] / unit
+    p = CPWL.from_pieces(A, b, [-slope, slope], [1.5, -1.5])
+    assert p.doctor().healthy
+    assert not [f for f in p.doctor().findings if f.kind == "nearly parallel facets"]
+    assert p.snap().function is not None
+    made = compile(p, certify=True)
+    assert made.certificate.proved
+    assert made.sizes.neurons == 2
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_law_that_is_0_in_the_middle_of_its_piece():
+    """One point shows no range; rounding is compared with the terms of the law, and no neuron is needed."""
+    square = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
+    p = CPWL.from_pieces([square], [[2.0, -1.0, 0.8333333, 2.0]], [[0.0, -0.999999999999999]], [-1.5])
+    assert compile(p).sizes.neurons == 0

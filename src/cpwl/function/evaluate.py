@@ -108,7 +108,7 @@ _MEANS = 4  # points in each of them
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sample:
-    """Points of some pieces, and the range of the function's values there; of a constant, its size."""
+    """Points of some pieces, and the range of the function's values there; without one, the size of its terms."""
 
     points: NDArray[np.float64]
     range: float
@@ -130,7 +130,9 @@ def sample(p: CPWL) -> Sample:
     if len(values) == 0:
         return Sample(points, 1.0)
     spread = float((values.max(axis=0) - values.min(axis=0)).max())
-    return Sample(points, spread or float(np.abs(values).max()) or 1.0)
+    # A single point, as of one piece, has no spread, and a value that may be 0: then the terms of the laws have a size.
+    terms = np.abs(p.laws.gradient) @ np.abs(points).max(axis=0) + np.abs(p.laws.offset)
+    return Sample(points, spread or float(terms.max()) or 1.0)
 
 
 def inner_points(p: CPWL, pieces: Iterable[int]) -> dict[int, NDArray[Any]]:
@@ -140,7 +142,7 @@ def inner_points(p: CPWL, pieces: Iterable[int]) -> dict[int, NDArray[Any]]:
     """
     if p.known is not None and p.known.inner is not None:
         return {int(i): p.known.inner[i] for i in pieces}
-    probe = Probe(p.tol)
+    probe = Probe.of(p.polyhedra, p.tol)
     found = ((int(i), probe.interior(p.polyhedra[int(i)])) for i in pieces)
     return {i: x for i, x in found if x is not None}
 

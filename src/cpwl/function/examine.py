@@ -247,7 +247,7 @@ def note_on_planes(p: CPWL, rows: NDArray[np.int64], number: NDArray[np.int64] |
     `rows` are those of facets, `number` the hyperplanes that they lie on. Without it equal hyperplanes must have equal
     floats, up to the sign, as they do in a mesh.
     """
-    view = _normalised(p.polyhedra.A[rows], p.polyhedra.b[rows])
+    view = _normalised(p.polyhedra.A[rows], p.polyhedra.b[rows], p.polyhedra.unit(p.tol))
     alike = np.unique(view, axis=0, return_inverse=True)[1].ravel() if number is None else number
     first = np.unique(alike, return_index=True)[1]
     if len(first) < 2:
@@ -269,12 +269,12 @@ def note_on_planes(p: CPWL, rows: NDArray[np.int64], number: NDArray[np.int64] |
     return [note("nearly parallel facets", message, (i, j), None, gap)]
 
 
-def _normalised(A: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
+def _normalised(A: NDArray[np.float64], b: NDArray[np.float64], unit: float) -> NDArray[np.float64]:
     """Hyperplanes as points of which the distance means something; the two signs of a row are one point."""
     with np.errstate(over="ignore"):
         view = np.column_stack([A, b]) / np.abs(A).max(axis=1, keepdims=True)
         view = np.clip(view / np.linalg.norm(view[:, :-1], axis=1, keepdims=True), -1e300, 1e300)
-    view[:, -1] /= max(1.0, np.abs(view[:, -1]).max(initial=0.0))
+    view[:, -1] /= unit
     generic = np.cos(1.0 + np.arange(A.shape[1]) * 2.3)
     return np.asarray(view * np.where(view[:, :-1] @ generic < 0, -1, 1)[:, None])
 

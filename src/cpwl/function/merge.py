@@ -506,7 +506,7 @@ def merge_with_groups(
     small = p if spans is not None else divided(p).function
     polyhedra = small.polyhedra.exactly() if p.tol == 0 else small.polyhedra
     planes, label = hyperplanes(polyhedra, p.tol), label_maps(p.component)
-    probe = Probe(p.tol, polyhedra.unit(p.tol) if p.tol else None)  # rationals have no need of a unit
+    probe = Probe.of(polyhedra, p.tol)
     known = _known_contacts(small)
     near = _with_neighbours(polyhedra.owner, planes.number, planes.side, label)
     if known is not None:

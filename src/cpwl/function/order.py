@@ -135,7 +135,7 @@ class PieceOrder:
 
     def __call__(self, pieces: NDArray[np.int64]) -> tuple[NDArray[np.bool_], NDArray[np.bool_], int]:
         """Both relations for the given pieces, and how many linear programs that took."""
-        probe = Probe(self.tol)
+        probe = Probe.of(self.polyhedra, self.tol)
         found = np.zeros((2, len(pieces), len(self.laws)), dtype=bool)
         for k, i in enumerate(pieces.tolist()):
             body, difference = self.polyhedra[i], self.differences(self.component[i])
@@ -270,7 +270,7 @@ def find_excess(
     p: CPWL, output: int, order: Order, rows: Sequence[NDArray[np.int64]], progress: Progress | None = None
 ) -> Excess | None:
     """The first of many rows that exceeds the function somewhere, with a witness; None if all are valid."""
-    work, probe = PieceOrder.of(p, output, value_tolerance(p)), Probe(p.tol)
+    work, probe = PieceOrder.of(p, output, value_tolerance(p)), Probe.of(p.polyhedra, p.tol)
     seen: set[bytes] = set()
     for i, row in enumerate(rows):
         if row.tobytes() not in seen:

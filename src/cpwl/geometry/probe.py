@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from cpwl.errors import SolverError
 from cpwl.exact.integers import integer_rows
 from cpwl.geometry.linear_program import FloatOptimum, LinearProgram
-from cpwl.geometry.polyhedra import Polyhedron
+from cpwl.geometry.polyhedra import Polyhedra, Polyhedron
 
 
 class Probe:
@@ -26,6 +26,11 @@ class Probe:
     >>> Probe(0.0).interior(square)
     array([Fraction(1, 2), Fraction(1, 2)], dtype=object)
     """
+
+    @classmethod
+    def of(cls, stack: Polyhedra, tol: float) -> Probe:
+        """A probe whose tolerance is relative to the size of these coordinates; rationals have no need of it."""
+        return cls(tol, stack.unit(tol) if tol else None)
 
     def __init__(self, tol: float, unit: float | None = None) -> None:
         self.tol, self.unit = tol, 1.0 if unit is None else unit

@@ -154,7 +154,7 @@ def _in_simplices(p: CPWL) -> Iterator[tuple[int, Point]]:
 
 def _in_pieces(p: CPWL) -> Iterator[tuple[int, Point]]:
     rng = np.random.default_rng(0)
-    probe = Probe(p.tol)
+    probe = Probe.of(p.polyhedra, p.tol)
     inner = {i: fraction_array(x) for i, x in inner_points(p, _some(p)).items()}
     rows, start = p.polyhedra.integer(), p.polyhedra.start
     yield from inner.items()

@@ -225,7 +225,7 @@ class _Separation:
     """The parts above (side 0) and below (side 1), their components, and which have none in common."""
 
     def __init__(self, p: CPWL, output: int, order: Order) -> None:
-        self.probe = Probe(p.tol)
+        self.probe = Probe.of(p.polyhedra, p.tol)
         work = PieceOrder.of(p, output, value_tolerance(p))
         turned = work.laws.copy()
         turned[:, : p.dim + 1] *= -1

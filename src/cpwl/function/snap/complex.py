@@ -164,14 +164,17 @@ def float_complex(polyhedra: Polyhedra, tol: float, least: float = 0.0) -> Float
     if max(sets) > _MOST or sum(sets) > _WORK:
         raise Unfit(f"pieces have {sum(sets)} sets of rows that may meet in a corner, one of them {max(sets)}")
     noise = _noises(A, b, float(np.abs(b).max(initial=0.0)) or 1.0, tol, least)[0]
+    unit, sizes = polyhedra.unit(tol), np.abs(polyhedra.extents().points).max(axis=1)
+    usual = float(np.median(sizes)) if len(sizes) else 0.0
+    unit = usual if usual > 1e-6 * unit else unit  # single corners are far away, and others in the origin
     fine = min(tol, max(_USUAL, 1e3 * noise))  # a wider tolerance is for single rows that are off
-    found, box = _corners(A, b, start, fine, noise), None
+    found, box = _corners(A, b, start, unit, fine, noise), None
     reach = float(np.abs(found.points).max(initial=0.0)) or 1.0
     typical = float(np.median(np.abs(found.points).max(axis=1))) if len(found.points) else 0.0
     if _unbounded(A, b, start, 10 * tol * reach):
-        box = (4 * reach + 1.0) * (1 + 0.1 * np.cos(1.0 + np.arange(2 * polyhedra.dim)))  # in general position
+        box = (4 * reach + unit) * (1 + 0.1 * np.cos(1.0 + np.arange(2 * polyhedra.dim)))  # in general position
         A, b, start = _clipped(A, b, start, box)
-        found = _corners(A, b, start, fine, noise)
+        found = _corners(A, b, start, unit, fine, noise)
         reach = float(np.abs(found.points).max(initial=0.0)) or 1.0
     if len(found.points) == 0:
         raise Unfit("no piece has a corner")
@@ -195,8 +198,11 @@ class _Found:
     rows: _Ints
 
 
-def _corners(A: _Floats, b: _Floats, start: _Ints, tol: float, noise: float) -> _Found:
-    """All corners of all pieces: sets of as many rows as dimensions that meet in a point of the piece."""
+def _corners(A: _Floats, b: _Floats, start: _Ints, unit: float, tol: float, noise: float) -> _Found:
+    """All corners of all pieces: sets of as many rows as dimensions that meet in a point of the piece.
+
+    `unit` is the usual size of the coordinates.
+    """
     n, length = A.shape[1], np.diff(start)
     parts = [_Found(np.zeros((0, n)), np.zeros(0, int), np.zeros(0), np.zeros((0, n), int))]
     for count in np.unique(length[length >= n]).tolist():
@@ -212,7 +218,7 @@ def _corners(A: _Floats, b: _Floats, start: _Ints, tol: float, noise: float) -> 
             matrix = np.where(regular[..., None, None], matrix, np.eye(n))
             x = np.linalg.solve(matrix, right[:, sets][..., None])[..., 0]
             gap = np.einsum("pcn,prn->pcr", x, left) - right[:, None, :]
-            slack = 10 * tol * (1 + np.abs(x).max(axis=-1))
+            slack = 10 * tol * (unit + np.abs(x).max(axis=-1))
             i, j = np.nonzero(regular & (gap <= slack[..., None]).all(axis=2))
             condition = np.abs(np.linalg.inv(matrix[i, j])).sum(axis=2).max(axis=1)
             parts.append(_Found(np.asarray(x[i, j], dtype=np.float64), who[i], condition, row[i[:, None], sets[j]]))
