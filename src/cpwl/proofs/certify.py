@@ -544,8 +544,8 @@ def _compared(first: Network, second: Network, domain: Polyhedron | None, allowe
         return Certificate(False, None, f"not proved: {reason}", None, None)
     if sum(pair(bound)) > allowed:
         _raise_apart(first, second, allowed, points_from(worst))
-        reason = f"the proved bound {float(sum(pair(bound))):.3g} is above the {float(allowed):.3g} that is allowed"
-        return Certificate(False, None, f"not proved: {reason}", None, None)
+        more = f"the proved bound {float(sum(pair(bound))):.3g} is above the {float(allowed):.3g} that is allowed"
+        return Certificate(False, None, f"not proved: {more}", None, None)
     return Certificate(True, bound, "", None, document, domain=_where(domain))
 
 
