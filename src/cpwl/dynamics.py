@@ -179,6 +179,8 @@ class Decrease:
 
     def __str__(self) -> str:
         within = f", within the margin {number_text(self.margin)}: the largest change is" if self.margin else ":"
+        if self.largest == math.inf:
+            return f"no: it rises without bound, as at x = {point_text(self.point)}"
         word = f"yes{within if self.largest > 0 else ': the largest change'}" if self else "no: it rises, by"
         return f"{word} {number_text(self.largest)}, at x = {point_text(self.point)}"
 

@@ -8,6 +8,7 @@ import pytest
 
 from cpwl import CPWL, InputError, LimitError, Network, ask, compile, extract
 from cpwl.exact.rational import fraction_array
+from cpwl.function.questions.sets import image
 
 
 def network(sizes, seed, kind=int):
@@ -134,3 +135,19 @@ def test_what_is_refused():
         ask(network([2, 3, 2], 0), box=(0, 1)).argmax()
     with pytest.raises(InputError):
         ask("model.onnx")
+
+
+def test_a_flat_set_of_values_and_switches_that_are_none():
+    """A constant is inside a box that is one number; a sense that is neither True nor False is refused."""
+    p = CPWL.from_grid([[0, 1, 2]], [0, 2, 0])
+    flat = 0 * p + 3
+    for asked in (ask(flat), image(flat)):
+        assert asked.inside(box=(3, 3))
+        assert not asked.inside(box=(2, 2))
+        with pytest.raises(InputError, match="is empty"):
+            asked.inside(box=(4, 3))
+    for question in (p.is_monotone, ask(p).is_monotone):
+        with pytest.raises(InputError, match="increasing"):
+            question(0, increasing="yes")
+    with pytest.raises(InputError, match="above"):
+        p.level_set(1, above="no")

@@ -239,10 +239,10 @@ Domain: TypeAlias = Polyhedron | tuple[Any, Any] | None
 """All of R^n, or ``A x <= b`` as a polyhedron or as a pair ``(A, b)``."""
 
 
-def as_domain(domain: Domain, dim: int, *, box: tuple[Any, Any] | None = None) -> Polyhedron | None:
+def as_domain(domain: Domain, dim: int, *, box: tuple[Any, Any] | None = None, flat: bool = False) -> Polyhedron | None:
     """The domain that a caller means, in dimension `dim`: a polyhedron, a pair ``(A, b)``, or ``box=(low, high)``.
 
-    None stands for all of R^n.
+    None stands for all of R^n. A box that is `flat` has no interior, and may hold values, but not be a domain.
 
     >>> as_domain(([[1, 0]], [3]), 2).b, as_domain(None, 2), len(as_domain(None, 2, box=(0, 1)).b)
     (array([3.]), None, 4)
@@ -250,7 +250,7 @@ def as_domain(domain: Domain, dim: int, *, box: tuple[Any, Any] | None = None) -
     if box is not None:
         if domain is not None:
             raise InputError("give `domain` or `box`, not both")
-        return box_polyhedron(box, dim)
+        return box_polyhedron(box, dim, flat=flat)
     if domain is None:
         return None
     if isinstance(domain, Polyhedron):
@@ -262,7 +262,7 @@ def as_domain(domain: Domain, dim: int, *, box: tuple[Any, Any] | None = None) -
     return Polyhedron.from_rows(domain[0], domain[1], dim=dim, name="domain A")
 
 
-def box_polyhedron(box: tuple[Any, Any], dim: int) -> Polyhedron:
+def box_polyhedron(box: tuple[Any, Any], dim: int, *, flat: bool = False) -> Polyhedron:
     """The box ``low <= x_i <= high``; a bound is one number for all coordinates, or one for each. Taken exactly.
 
     >>> box_polyhedron((0, [1, "1/3"]), 2).integer()
@@ -275,8 +275,10 @@ def box_polyhedron(box: tuple[Any, Any], dim: int) -> Polyhedron:
         raise InputError("`box` must be a pair `(low, high)` of numbers, or of one number for each coordinate")
     low, high = (_bounds(bound, dim) for bound in box)
     for i, (a, b) in enumerate(zip(low, high, strict=True)):
-        if a >= b:
-            raise InputError(f"`box` is empty or flat: coordinate {i} is to be at least {a} and at most {b}")
+        if a > b or (a == b and not flat):
+            raise InputError(
+                f"`box` is {'empty' if flat else 'empty or flat'}: coordinate {i} is to be at least {a} and at most {b}"
+            )
     unit = np.eye(dim, dtype=np.int64)
     return Polyhedron.from_rows(np.concatenate([unit, -unit]), [*high, *(-v for v in low)], dim=dim, name="box")
 

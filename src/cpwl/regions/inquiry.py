@@ -354,7 +354,7 @@ class Inquiry:
     @within_float64()
     def inside(self, *, domain: Domain = None, box: tuple[Any, Any] | None = None) -> Answer:
         """Whether all values lie in ``A y <= b``, or in a box: no comes with a point that is mapped outside."""
-        target = as_domain(domain, self.subject.outputs, box=box)
+        target = as_domain(domain, self.subject.outputs, box=box, flat=True)
         return self._all(partial(_inside, target=target))
 
     @within_float64()

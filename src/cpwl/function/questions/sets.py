@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.doors import formerly, method_of, within_float64
+from cpwl.doors import check_switch, formerly, method_of, within_float64
 from cpwl.errors import InputError, LimitError
 from cpwl.exact.integers import sign
 from cpwl.exact.rational import fraction, fraction_array, fractions_for
@@ -29,6 +29,7 @@ Point = NDArray[np.object_]
 def level_set(
     p: CPWL, value: Any, *, above: bool = False, output: int | str | None = None, domain: Any = None, box: Any = None
 ) -> LevelSet:
+    check_switch(above, "above")
     about, j = asked(p, domain, box), one_output(p, output)
     found = split(about.bodies, _forms(about.laws[:, j], fraction(value)))
     which = np.flatnonzero(found.side == (1 if above else -1))
@@ -114,7 +115,7 @@ class Image:
     def inside(self, *, domain: Any = None, box: Any = None) -> Answer:
         """Whether all of it lies in ``A y <= b``, or in a box: no comes with a point that is mapped outside."""
         m = self.points[0].shape[1]
-        body = as_domain(domain, m, box=box)
+        body = as_domain(domain, m, box=box, flat=True)
         rows = np.zeros((0, m + 1), dtype=object) if body is None else body.integer()
         values, points = np.concatenate(self.points), np.concatenate(self.sources)
         for row in rows:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cpwl.doors import check_count, method_of
+from cpwl.doors import check_count, check_switch, method_of
 from cpwl.errors import InputError
 from cpwl.exact.integers import are_multiples, sign
 from cpwl.exact.rational import exact_matrix, fraction_array, negative_direction
@@ -167,6 +167,8 @@ def is_monotone(
 
 def monotone(about: Asked, i: int, j: int, increasing: bool | None) -> Answer:
     """Whether output `j` never falls, or never rises, along input `i`."""
+    if increasing is not None:
+        check_switch(increasing, "increasing")
     signs = sign(about.laws[:, j, i])
     values = np.asarray(about.laws[:, j, i] / about.laws[:, j, -1], dtype=np.float64)
     against: list[tuple[NDArray[np.object_], ...]] = []
