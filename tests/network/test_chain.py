@@ -90,6 +90,19 @@ def test_networks_compute_the_program(data):
         assert network(x).tolist() == run(x).tolist()
 
 
+@pytest.mark.parametrize("kind", ["abs", "min", "max", "leaky"])
+def test_rational_biases_stay_rational(kind):
+    """A bias of 1/9 whose sign is changed is -1/9, and no double near it."""
+    third, c = fraction_array([[Fraction(1, 3)]] * 3), fraction_array([Fraction(1, 9), Fraction(-1, 7), Fraction(0)])
+    tape, none = Tape(1), fraction_array(np.zeros((3, 3)))
+    a = tape.input((1,)).linear(RationalMatrix.from_dense(third), (3,)).plus(c)
+    b = tape.input((1,)).linear(RationalMatrix.from_dense(2 * third), (3,)).plus(-c)
+    network = network_of(tape, write(tape, kind, a, b, c, none))
+    for x in fraction_array([[0], [-1], [2]]):
+        wanted = compute(kind, third @ x + c, 2 * third @ x - c, c, none)
+        assert network(x).tolist() == wanted.tolist()
+
+
 def test_nonnegative_sums_take_one_neuron():
     """A sum of neurons is never negative: one neuron carries it, where its terms would take four."""
     tape = Tape(2)

@@ -106,7 +106,7 @@ class Forms:
         """Each form times a factor of its own."""
         bias = self.bias
         if bias.any():
-            sign = factors.dtype != object and bool((np.abs(factors) == 1).all())
+            sign = object not in (bias.dtype, factors.dtype) and bool((np.abs(factors) == 1).all())
             bias = bias * factors if sign else fraction_array(bias) * fraction_array(factors)
         return Forms(scale_rows(self.weight, factors), bias)
 
