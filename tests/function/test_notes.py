@@ -118,7 +118,7 @@ def test_repeated_laws_are_counted(p):
     q = cut_up(p, cuts(2, 6, 1))
     laws = {tuple(map(tuple, law)) for law in q.laws.integer()}
     (found,) = notes(q, "repeated laws")
-    assert found.message.startswith(f"{q.num_pieces} pieces but {len(laws)} laws")
+    assert found.message.startswith(f"{q.num_pieces} pieces but {len(laws)} law")
     assert found.size == q.num_pieces - len(laws)
 
 
@@ -134,7 +134,7 @@ def test_float_laws_within_the_tolerance_are_one():
     """How far they are apart is said."""
     p = CPWL.from_pieces([[[1.0]], [[-1.0]]], [[0.0], [0.0]], [[1.0], [1.0 + 2.0**-40]], [0.0, 0.0])
     (found,) = notes(p, "repeated laws")
-    assert "2 pieces but 1 laws" in found.message
+    assert "2 pieces but 1 law:" in found.message
     assert f"up to {2.0**-40:.2g}" in found.message
 
 
@@ -161,7 +161,7 @@ def test_control_laws_have_few_laws(name, pieces, laws):
     report = load(LAWS[name]).doctor()
     assert report.healthy
     (found,) = (f for f in report if f.kind == "repeated laws")
-    assert found.message.startswith(f"{pieces} pieces but {laws} laws")
+    assert found.message.startswith(f"{pieces} pieces but {laws} law")
 
 
 # --- shapes and sizes -------------------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ import scipy
 from numpy.typing import NDArray
 
 from cpwl.doors import method_of
+from cpwl.errors import counted
 from cpwl.executors import check_executor
 from cpwl.function.answers import Finding, Kind, Report, point_text
 from cpwl.function.cpwl import CPWL
@@ -189,7 +190,7 @@ def note_on_laws(p: CPWL, solid: NDArray[np.int64]) -> list[Finding]:
     most = solid[label == distinct[np.argmax(count)]]
     leader = solid[first[label]]
     apart = float(np.abs(p.laws.coefficients()[solid] - p.laws.coefficients()[leader]).max())
-    message = f"{len(solid)} pieces but {len(distinct)} laws: pieces {some(most)} follow one law"
+    message = f"{len(solid)} pieces but {counted(len(distinct), 'law')}: pieces {some(most)} follow one law"
     message += f", up to {apart:.2g} in a coefficient; try `p.snap()`." if apart else "."
     if p.mesh is not None:
         message += " `p.merge()` merges those that have a convex union."

@@ -44,10 +44,12 @@ def overlay(first: Bodies, second: Bodies) -> Overlay:
     dim = first.polyhedra.dim
     low, high = boxes_around(first.spans, len(first), dim)
     pairs = box_pairs(low, high, boxes_around(second.spans, len(second), dim))
-    found = [
-        cut_pairs(first, second, pairs[k : k + _BLOCK, 0], pairs[k : k + _BLOCK, 1])
-        for k in range(0, max(1, len(pairs)), _BLOCK)
-    ]
+    return _cut(first, second, pairs)
+
+
+def _cut(first: Bodies, second: Bodies, pairs: NDArray[np.int64]) -> Overlay:
+    """`cut_pairs`, so many at a time that tables stay small."""
+    found = [cut_pairs(first, second, *pairs[k : k + _BLOCK].T) for k in range(0, max(1, len(pairs)), _BLOCK)]
     one, two = (np.concatenate([getattr(part, name) for part in found]) for name in ("one", "two"))
     return Overlay(one, two, joined_bodies([part.cells for part in found]))
 
@@ -136,6 +138,42 @@ def cut_by(bodies: Bodies, number: NDArray[np.int64], walls: Polyhedra) -> tuple
     unknown = Generators(none, number[:0], np.zeros(len(walls) + 1, dtype=np.int64))
     found = cut_pairs(bodies, Bodies(walls, unknown), number, np.arange(len(walls)))
     return found.two, found.cells
+
+
+def disjoint(bodies: Bodies, group: NDArray[np.int64]) -> tuple[NDArray[np.int64], Bodies]:
+    """The same sets without what an earlier body of the same group covers: which body each part is of, and the parts.
+
+    >>> from cpwl.geometry.bodies import solid, volume_of
+    >>> from cpwl.geometry.polyhedra import Polyhedra
+    >>> both = solid(Polyhedra.from_lists([[[1], [-1]], [[1], [-1]]], [[2, 0], [3, -1]]))[1]
+    >>> number, parts = disjoint(both, np.array([0, 0]))
+    >>> number.tolist(), str(volume_of(both)), str(volume_of(parts))
+    ([0, 1], '4', '3')
+    """
+    number, some = np.arange(len(bodies)), np.flatnonzero(np.bincount(group)[group] > 1)
+    shared = bodies.take(some)
+    boxes = boxes_around(shared.spans, len(shared), shared.polyhedra.dim)
+    pairs = some[box_pairs(*boxes, boxes)]
+    met = _cut(bodies, bodies, pairs[(pairs[:, 0] < pairs[:, 1]) & (group[pairs[:, 0]] == group[pairs[:, 1]])])
+    late, parts = np.unique(met.two), list[Bodies]()
+    for j in late.tolist():  # few, if any: functions are rarely given by pieces that overlap
+        rest = bodies.take(np.array([j]))
+        for i in met.one[met.two == j].tolist():
+            rest = _without(rest, bodies.polyhedra[i].integer())
+        parts.append(rest)
+    alone = np.setdiff1d(number, late)
+    owner = np.repeat(late, [len(part) for part in parts])
+    return np.concatenate([alone, owner]), joined_bodies([bodies.take(alone), *parts])
+
+
+def _without(bodies: Bodies, rows: NDArray[np.object_]) -> Bodies:
+    """What of the bodies is beyond some row, cut row by row."""
+    beyond = list[Bodies]()
+    for row in rows:
+        each, walls = np.arange(len(bodies)), (repeated(body_of(own[None]), len(bodies)) for own in (-row, row))
+        outer, bodies = (cut_by(bodies, each, wall)[1] for wall in walls)
+        beyond.append(outer)
+    return joined_bodies(beyond)
 
 
 def repeated(body: Polyhedron, count: int) -> Polyhedra:

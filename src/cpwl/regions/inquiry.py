@@ -414,7 +414,7 @@ class Inquiry:
 
     def _integral(self, output: int | str | None) -> tuple[Fraction, Fraction]:
         j, total, volume = one_output(self.subject, output), Fraction(0), Fraction(0)
-        for one, two in (walk := self._walk(partial(_integral, j=j))):
+        for one, two in (walk := self._walk(partial(_integral, j=j), once=True)):
             total, volume = total + one, volume + two
         walk.check()
         return total, volume
@@ -456,10 +456,15 @@ class Inquiry:
         return answer
 
     def _walk(
-        self, question: Callable[[Asked], _T], *, overlap: bool = False, journal: Journal | None = None
+        self,
+        question: Callable[[Asked], _T],
+        *,
+        overlap: bool = False,
+        once: bool = False,
+        journal: Journal | None = None,
     ) -> Portions[_T] | Whole[_T]:
         if isinstance(self.subject, CPWL):
-            return Whole(question(asked(self.subject, self.domain, None)))
+            return Whole(question(asked(self.subject, self.domain, None, once=once)))
         if self.checkpoint is not None and journal is None:
             raise InputError("`checkpoint` keeps the search for `range`, `argmin` or `argmax`: ask this without it")
         limits = Limits(self.subject, self.at_once, self.max_regions, overlap, question)

@@ -207,6 +207,26 @@ def test_integrals_by_hulls_and_quadrature(n, data):
     assert float(p.mean()) == pytest.approx(total / volume, abs=1e-9)
 
 
+@given(st.data())
+def test_what_pieces_share_counts_once(data):
+    """Boxes of one law that overlap, and a table that has a simplex twice: volumes and integrals by unit cells."""
+    n = data.draw(st.integers(1, 3))
+    corner = st.lists(st.integers(0, 3), min_size=n, max_size=n)
+    low = np.array(data.draw(st.lists(corner, min_size=1, max_size=4)))
+    high = low + 1 + np.array(data.draw(st.lists(corner, min_size=len(low), max_size=len(low))))
+    rows = [np.vstack([np.eye(n, dtype=int), -np.eye(n, dtype=int)]).tolist()] * len(low)
+    law = [1, *[2] * (n - 1)]
+    p = CPWL.from_pieces(rows, np.hstack([high, -low]).tolist(), [law] * len(low), [3] * len(low))
+    cells = np.stack(np.meshgrid(*[np.arange(8)] * n), axis=-1).reshape(-1, 1, n)
+    inside = ((low <= cells) & (cells < high)).all(axis=2).any(axis=1)
+    values = (cells[inside, 0] + 0.5) @ law + 3
+    assert (p.integral(), p.mean()) == (values.sum(), Fraction(values.sum()) / len(values))
+    assert cpwl.ask(p).integral() == values.sum()
+    assert p.level_set(0, above=True).volume == len(values)
+    twice = CPWL.from_simplices([[0, 0], [1, 0], [0, 1]], [[0, 1, 2], [1, 2, 0]], [1, 2, 3])
+    assert twice.integral() == 1
+
+
 @pytest.mark.parametrize("n", [2, 3, 4])
 def test_integral_of_a_table_is_the_mean_of_corner_values(n):
     """Random floats: sums over simplices of volume times mean, in floats, against the exact rational."""

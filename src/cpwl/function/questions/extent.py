@@ -24,7 +24,7 @@ from cpwl.function.answers import Distance, Extremum, Range
 from cpwl.function.cpwl import CPWL
 from cpwl.function.snap.snap import snap
 from cpwl.geometry.bodies import Bodies, integral_of, is_bounded
-from cpwl.geometry.overlay import cut_by, repeated
+from cpwl.geometry.overlay import cut_by, disjoint, repeated
 from cpwl.geometry.polyhedra import as_domain
 from cpwl.geometry.probe import Probe
 
@@ -60,14 +60,18 @@ class Asked:
         return np.array([Fraction(v, row[-1]) for v in row[:-2]], dtype=object)
 
 
-def asked(p: CPWL, domain: Any = None, box: Any = None) -> Asked:
+def asked(p: CPWL, domain: Any = None, box: Any = None, *, once: bool = False) -> Asked:
     """The exact pieces of a function on a domain: ``(A, b)``, a box, or all of its own.
 
+    Pieces of one law may overlap. With `once`, no part is in two bodies: for volumes and integrals.
     Float data is asked through the exact function that `CPWL.snap` finds near it, and refused if there is none.
     """
     body = as_domain(domain, p.dim, box=box)
     whole = exactly(p)
     number, bodies = pieces_of(whole)
+    if once:
+        part, bodies = disjoint(bodies, np.unique(whole.component[number], axis=0, return_inverse=True)[1].ravel())
+        number = number[part]
     if body is not None:
         kept, bodies = cut_by(bodies, np.arange(len(bodies)), repeated(body, len(bodies)))
         number = number[kept]
@@ -122,14 +126,14 @@ def argmin(p: CPWL, *, domain: Any = None, box: Any = None, output: int | str | 
 @method_of(CPWL, "integral")
 @formerly(place="domain")
 def integral(p: CPWL, *, domain: Any = None, box: Any = None, output: int | str | None = None) -> Fraction:
-    about, j = asked(p, domain, box), one_output(p, output)
+    about, j = asked(p, domain, box, once=True), one_output(p, output)
     return integral_of(about.bodies, about.laws[:, j])[0]
 
 
 @method_of(CPWL, "mean")
 @formerly(place="domain")
 def mean(p: CPWL, *, domain: Any = None, box: Any = None, output: int | str | None = None) -> Fraction:
-    about, j = asked(p, domain, box), one_output(p, output)
+    about, j = asked(p, domain, box, once=True), one_output(p, output)
     total, volume = integral_of(about.bodies, about.laws[:, j])
     return total / volume
 
@@ -182,7 +186,7 @@ def distance(p: CPWL, q: CPWL, *, domain: Any = None, box: Any = None) -> Distan
     gap = absolute(difference)
     if gap.outputs > 1:
         gap = greatest(tuple(output(gap, j) for j in range(gap.outputs)))
-    about = asked(gap)
+    about = asked(gap, once=True)
     best = extreme(about, 0, 1)
     mean = None
     if is_bounded(about.bodies):

@@ -30,7 +30,7 @@ def level_set(
     p: CPWL, value: Any, *, above: bool = False, output: int | str | None = None, domain: Any = None, box: Any = None
 ) -> LevelSet:
     check_switch(above, "above")
-    about, j = asked(p, domain, box), one_output(p, output)
+    about, j = asked(p, domain, box, once=True), one_output(p, output)
     found = split(about.bodies, _forms(about.laws[:, j], fraction(value)))
     which = np.flatnonzero(found.side == (1 if above else -1))
     parts = found.parts.take(which)
